@@ -470,12 +470,6 @@ const std::vector<Dimension>& Dimensions() {
          return std::vector<std::string>{
              "show", folder.Write("m.onnx", ModuleChain(size))};
        }},
-      {"sizes of a range",
-       [](const TemporaryFolder& folder, std::uint32_t size) {
-         return std::vector<std::string>{
-             "show", folder.Write("m.onnx", ModuleChain(10)), "--shape",
-             fmt::format("s=1..{}", size)};
-       }},
       {"terms of a formula",
        [](const TemporaryFolder& folder, std::uint32_t size) {
          return std::vector<std::string>{
@@ -492,7 +486,7 @@ const std::vector<Dimension>& Dimensions() {
          return std::vector<std::string>{
              "show",    folder.Write("m.onnx", ShapeArithmetic(size)),
              "--by",    "flops",
-             "--shape", "n=1..4096",
+             "--shape", "n=4096",
              "--json"};
        }},
       {"formulas in a report",

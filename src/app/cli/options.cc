@@ -55,8 +55,8 @@ void ParseShape(const std::string& word,
     if (number.empty()) continue;  // a scalar
     if (number.find("..") != std::string_view::npos) {
       Fail(ErrorKind::kUsage,
-           "--shape: '{}' is a range, and one size is needed\n  onnx-tag "
-           "report makes a page with a slider for each dimension",
+           "--shape: '{}' is a range, but a dimension has one size\n  a report "
+           "has a slider for each dimension: onnx-tag report MODEL",
            part);
     }
     shapes.back().dims.push_back(ParseSize(number));

@@ -122,26 +122,35 @@ namespace {
 
 // ---------------------------------------------------------------- cells
 std::string CellText(const Datum& value, const Column& column,
-                     std::size_t longest) {
+                     std::size_t longest, Unit unit) {
   if (value.IsNull()) return std::string(column.none);
   if (const auto* truth = value.As<bool>()) return *truth ? "yes" : "no";
   if (const auto* whole = value.As<std::int64_t>())
     return std::to_string(*whole);
   if (const auto* number = value.As<std::uint64_t>()) {
-    return std::to_string(*number);
+    return unit == Unit::kThousands ? WithThousands(*number)
+           : unit == Unit::kBytes   ? BytesText(*number)
+                                    : std::to_string(*number);
   }
-  if (const auto* share = value.As<double>())
-    return fmt::format("{:.6g}", *share);
+  if (const auto* share = value.As<double>()) {
+    return unit == Unit::kPercent ? fmt::format("{:.1f}%", *share)
+                                  : fmt::format("{:.6g}", *share);
+  }
   if (const auto* text = value.As<std::string>()) {
     return Printable(value.is_module() ? ShownPath(*text) : *text, longest);
   }
   std::vector<std::string> items;
   if (const auto* list = value.As<Datum::List>()) {
     for (const Datum& item : *list) {
-      items.push_back(CellText(item, column, longest));
+      items.push_back(CellText(item, column, longest, unit));
     }
   }
   return items.empty() ? std::string(column.none) : Join(items, " ");
+}
+
+// As people see it.
+std::string CellText(const Datum& value, const Column& column) {
+  return CellText(value, column, column.longest, column.unit);
 }
 
 constexpr std::size_t kBarCells = 8;
@@ -214,7 +223,7 @@ class TextTable {
     return IsShown(table_.columns[i], For::kPeople);
   }
   std::string Text(const Datum& value, std::size_t i) const {
-    return CellText(value, table_.columns[i], table_.columns[i].longest);
+    return CellText(value, table_.columns[i]);
   }
 
   // Only those that are padded and have no width need a look at all rows.
@@ -298,7 +307,7 @@ void PrintTsv(const Table& table, const Sink& out) {
         [](const Column& column, const Column&) { return column.heading; });
   table.ForEachRow([&](const Row& row) {
     print(row, [](const Datum& value, const Column& column) {
-      return CellText(value, column, std::string::npos);
+      return CellText(value, column, std::string::npos, Unit::kPlain);
     });
   });
 }
@@ -328,8 +337,7 @@ void PrintMarkdown(const Table& table, const Sink& out) {
          ++i) {
       const Column& column = table.columns[i];
       if (!IsShown(column, For::kPeople)) continue;
-      line += fmt::format(
-          " {} |", MarkdownText(CellText(row[i], column, column.longest)));
+      line += fmt::format(" {} |", MarkdownText(CellText(row[i], column)));
     }
     out(line + "\n");
   });
@@ -368,7 +376,8 @@ void Render(const Result& result, Format format, bool color, const Sink& out) {
       break;
   }
   const bool markdown = format == Format::kMarkdown;
-  for (const auto& block : (markdown ? result.markdown : result.text).blocks) {
+  const bool own = markdown && !result.markdown.blocks.empty();
+  for (const auto& block : (own ? result.markdown : result.text).blocks) {
     if (const auto* line = std::get_if<std::string>(&block)) {
       const std::string text = color ? *line : WithoutColors(*line);
       out(markdown ? MarkdownText(text) : text);

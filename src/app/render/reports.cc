@@ -320,6 +320,24 @@ ExitCode RunTotals::exit_code() const {
   return Of(FileStatus::kFindings) > 0 ? ExitCode::kFindings : ExitCode::kOk;
 }
 
+void ReportAlone(const std::string& path, const std::string& line,
+                 const std::vector<Finding>& findings, std::string_view more,
+                 ReportFormat format, Terminal& terminal) {
+  const bool good = findings.empty();
+  FileReport file;
+  file.path = path;
+  file.status = good ? FileStatus::kOk : FileStatus::kFindings;
+  file.exit_code = good ? ExitCode::kOk : ExitCode::kFindings;
+  file.line = line;
+  file.findings = findings;
+  RunTotals totals;
+  ++totals.files[static_cast<std::size_t>(file.status)];
+  totals.line = "; " + line + std::string(more);
+  const std::unique_ptr<Reporter> reporter = MakeReporter(format, terminal);
+  reporter->File(file);
+  reporter->End(totals);
+}
+
 std::unique_ptr<Reporter> MakeReporter(ReportFormat format, Terminal& terminal,
                                        bool data_on_stdout) {
   switch (format) {

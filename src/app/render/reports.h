@@ -73,6 +73,11 @@ class Reporter {
   virtual void End(const RunTotals& totals) = 0;
 };
 
+// Reports the run of a command on one file. `more` follows the line at the end.
+void ReportAlone(const std::string& path, const std::string& line,
+                 const std::vector<Finding>& findings, std::string_view more,
+                 ReportFormat format, Terminal& terminal);
+
 // It prints to `terminal`. With `data_on_stdout`, standard output is for other
 // data, and text goes to standard error.
 std::unique_ptr<Reporter> MakeReporter(ReportFormat format, Terminal& terminal,

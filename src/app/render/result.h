@@ -123,6 +123,9 @@ class Datum {
 // Whom a column is for: programs read TSV and JSON.
 enum class For { kAll, kPeople, kPrograms, kJson };
 
+// How people see a number: 1234567, "1,234,567", "1.23 MB"; 12.5 as "12.5%".
+enum class Unit { kPlain, kThousands, kBytes, kPercent };
+
 struct Column {
   // In JSON; "semantic.type" is "type" in "semantic", and "" is left out.
   std::string key = {};
@@ -135,6 +138,7 @@ struct Column {
   bool ragged = false;         // the next column follows the text at once
   std::string_view none = "";  // a null in text and TSV
   std::size_t longest = 300;   // bytes of a name; longer ones are cut in text
+  Unit unit = Unit::kPlain;
 };
 
 struct Table {
@@ -170,7 +174,7 @@ struct Page {
 struct Result {
   ExitCode exit_code = ExitCode::kOk;
   Page text;      // for people
-  Page markdown;  // the same where Markdown is read
+  Page markdown;  // where Markdown is read; empty: as the text
   Datum data;     // for programs
   // For --tsv: rows alone.
   std::vector<Table> rows;

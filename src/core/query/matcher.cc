@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "core/query/fields.h"
 #include "core/query/parser.h"
+#include "core/tagging/tag_text.h"
 #include "core/tagging/words.h"
 #include "onnx_tag/query.h"
 
@@ -108,12 +109,6 @@ bool FitsText(const Condition& condition, std::string_view text) {
     if (FitsValue(info, value, text)) return true;
   }
   return false;
-}
-
-std::string_view ClassOf(const Tagging& tagging, ModuleId module) {
-  const std::string_view name = tagging.modules.Class(module);
-  if (name.empty() && module == ModuleTree::kRoot) return tagging.root.name;
-  return name;
 }
 
 Matcher::Matcher(const Expression& expression, const Tagging& tagging,

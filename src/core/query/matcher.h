@@ -44,10 +44,6 @@ class Matcher {
   std::vector<Table> tables_;  // by condition; empty: evaluated for each node
 };
 
-// The class of a module. If the tree has no class for the root, Tagging::root
-// gives it.
-std::string_view ClassOf(const Tagging& tagging, ModuleId module);
-
 // Whether `text` matches one of the values, which may be patterns.
 bool FitsText(const Condition& condition, std::string_view text);
 

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "core/graph/constant_weights.h"
+#include "core/hierarchy/roll_up.h"
 #include "file/model/tensor_data.h"
 
 namespace onnx_tag {
@@ -11,11 +12,7 @@ IdVector<ModuleId, std::uint64_t> ParameterCounts::Totals(
     const ModuleTree& tree) const {
   IdVector<ModuleId, std::uint64_t> totals = own;
   totals.resize(tree.size());
-  // A module's id is greater than its parent's.
-  for (std::size_t i = tree.size(); i-- > 1;) {
-    const ModuleId id = MakeId<ModuleId>(i);
-    totals[tree.Parent(id)] += totals[id];
-  }
+  RollUp(tree, totals);
   return totals;
 }
 

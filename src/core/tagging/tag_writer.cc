@@ -11,6 +11,7 @@
 #include "core/tagging/module_table.h"
 #include "core/tagging/node_json.h"
 #include "core/tagging/tag_format.h"
+#include "core/tagging/tag_text.h"
 #include "core/tagging/version.h"
 #include "core/tagging/words.h"
 #include "file/json/writer.h"
@@ -294,9 +295,7 @@ void TagWriter::AppendModuleEntries(const Tag& tag, std::string& out) {
 
 void TagWriter::AppendRoleEntries(RoleId id, std::string& out) const {
   const Role& role = tagging_->roles[id];
-  std::string semantic(kRoleTypeNames[static_cast<std::size_t>(role.type)]);
-  if (!role.component.empty()) semantic.append("/").append(role.component);
-  AppendEntry(out, kNodeMetadata, keys::kSemantic, semantic);
+  AppendEntry(out, kNodeMetadata, keys::kSemantic, RoleText(role));
   if (role.layer >= 0) {
     AppendEntry(out, kNodeMetadata, keys::kLayer, std::to_string(role.layer));
   }

@@ -123,8 +123,9 @@ std::vector<ValueId> ReadsOf(const Model& model, NodeId node) {
   };
   ForEachInside(model, node, [&](NodeId inner) {
     for (const ValueId input : model.Inputs(inner)) add(input);
-    ForEachReturned(model, inner, add);
   });
+  ForEachInside(model, node,
+                [&](NodeId inner) { ForEachReturned(model, inner, add); });
   return reads;
 }
 

@@ -1,6 +1,7 @@
 #include "uses/sizes/module_sizes.h"
 
 #include "core/graph/constant_weights.h"
+#include "core/hierarchy/roll_up.h"
 #include "core/tagging/parameter_counts.h"
 #include "file/model/element_types.h"
 #include "file/model/tensor_data.h"
@@ -33,11 +34,7 @@ Sums& Sums::operator+=(const Sums& other) {
 
 IdVector<ModuleId, Sums> ModelSizes::Totals(const ModuleTree& tree) const {
   IdVector<ModuleId, Sums> totals = own;
-  // A module's id is greater than its parent's.
-  for (std::size_t i = tree.size(); i-- > 1;) {
-    const ModuleId id = MakeId<ModuleId>(i);
-    totals[tree.Parent(id)] += totals[id];
-  }
+  RollUp(tree, totals);
   return totals;
 }
 

@@ -31,8 +31,6 @@ namespace onnx_tag::sizes {
 struct GivenShape {
   std::string name;
   std::vector<std::int64_t> dims;
-  // `--shape sequence=1..4096`: from the one number of `dims` to this; 0: none.
-  std::int64_t last = 0;
 };
 
 struct Contradiction {

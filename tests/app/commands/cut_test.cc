@@ -72,7 +72,8 @@ class CutTest : public testing::Test {
         selected.push_back(node);
       }
     }
-    const Cut cut = CutOut(model, selected);
+    const Cut cut =
+        PartCutter(model.model(), CutBy::kExtractModel).CutOutClosed(selected);
     between_.clear();
     constants_.clear();
     for (const NodeId node : cut.between) {

@@ -11,6 +11,7 @@
 namespace onnx_tag::test {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -193,6 +194,33 @@ TEST(DiffTest, ByRoleModelsWithOtherNamesAreEqual) {
   EXPECT_EQ(Diff(Base(), renamed).exit, 1);
   EXPECT_EQ(Diff(Base(), renamed, {"--by", "role"}).exit, 0);
   EXPECT_EQ(Diff(Base(), renamed, {"--by", "rule"}).exit, 2);
+}
+
+// Columns stay apart, and Markdown has the same table.
+TEST(DiffTest, ByRoleADifferenceIsARow) {
+  const std::string changed =
+      With(Base(), R"(node { op_type: "Reshape" name: "/Reshape")",
+           R"(node { op_type: "Softmax" name: "/layers.0/Softmax_1"
+                     input: "/layers.0/Mul_output_0" output: "z" }
+              node { op_type: "Reshape" name: "/Reshape")");
+  const std::string text = Diff(Base(), changed, {"--by", "role"}).out;
+  EXPECT_THAT(text, ContainsRegex("role +modules +layers +nodes +operators\n"));
+  EXPECT_THAT(text, ContainsRegex(" [0-9]+  +[0-9]+ +[0-9]+ -> [0-9]+  \\+1 "
+                                  "Softmax\n"));
+  const CliResult markdown =
+      Diff(Base(), changed, {"--by", "role", "--format", "markdown"});
+  EXPECT_EQ(markdown.exit, 1);
+  EXPECT_THAT(markdown.out,
+              HasSubstr("| role | modules | layers | nodes | operators |\n"));
+  EXPECT_THAT(markdown.out, HasSubstr("| +1 Softmax |\n"));
+}
+
+// Shapes are inferred for the sizes of modules, which roles do not need.
+TEST(DiffTest, ByRoleNoShapesAreInferred) {
+  const CliResult by_role =
+      Diff(Base(), Base(), {"--by", "role", "--shape", "nothing=3"});
+  EXPECT_EQ(by_role.exit, 0) << by_role.err;
+  EXPECT_EQ(Diff(Base(), Base(), {"--shape", "nothing=3"}).exit, 2);
 }
 
 TEST(DiffTest, WeightsNeedTwoModels) {

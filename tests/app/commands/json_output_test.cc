@@ -46,11 +46,21 @@ class JsonOutputTest : public testing::TestWithParam<std::string> {
                                    GetParam() + ".textproto")))) {}
 
   void ExpectFits(const std::string& schema, std::vector<std::string> words) {
+    EXPECT_TRUE(FitsIfAny(schema, words)) << testing::PrintToString(words);
+  }
+
+  // False if the command prints nothing and says why: a tool cannot have the
+  // selection.
+  bool FitsIfAny(const std::string& schema, std::vector<std::string> words) {
     words.insert(words.begin() + 1, path_);
     const CliResult result = RunCli(words);
-    if (result.out.empty() && result.exit == 1) return;  // nothing to select
+    if (result.out.empty() && result.exit == 1) {
+      EXPECT_NE(result.err, "") << testing::PrintToString(words);
+      return false;
+    }
     EXPECT_THAT(SchemaOf(schema).Violations(Parsed(result.out)), ElementsAre())
         << testing::PrintToString(words);
+    return true;
   }
 
   TemporaryFolder folder_;
@@ -71,10 +81,13 @@ TEST_P(JsonOutputTest, IsWhatTheSchemaSays) {
   for (const std::string tool :
        {"names", "ort-quant", "layer-ann", "olive", "polygraphy", "extract",
         "modelopt", "nncf", "neural-compressor", "fp16"}) {
-    ExpectFits("select", {"select", "not untagged", "--for", tool, "--json",
-                          "--skip-unaddressable"});
-    ExpectFits("select",
-               {"select", "op=MatMul or op=Relu", "--for", tool, "--json"});
+    const bool all =
+        FitsIfAny("select", {"select", "not untagged", "--for", tool, "--json",
+                             "--skip-unaddressable"});
+    const bool some = FitsIfAny(
+        "select", {"select", "op=MatMul or op=Relu", "--for", tool, "--json"});
+    // What each tool gets is checked on one model at least.
+    if (GetParam() == "bert_layer") EXPECT_TRUE(all || some) << tool;
   }
 }
 

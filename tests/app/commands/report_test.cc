@@ -160,7 +160,7 @@ TEST_F(ReportTest, AReportIsReplacedAndAnotherFileIsNot) {
   ASSERT_EQ(RunCli({"report", Path("m.onnx")}).exit, 0);
   EXPECT_THAT(RunCli({"report", Path("m.onnx")}).out, HasSubstr("unchanged"));
   WriteText(Path("m.onnx"), SmallModel("/b/Relu"));
-  EXPECT_THAT(RunCli({"report", Path("m.onnx")}).out, HasSubstr("wrote"));
+  EXPECT_THAT(RunCli({"report", Path("m.onnx")}).out, HasSubstr("replaced"));
   WriteText(Path("mine.html"), "<html>mine</html>");
   const CliResult refused =
       RunCli({"report", Path("m.onnx"), "-o", Path("mine.html")});

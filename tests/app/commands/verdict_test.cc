@@ -31,7 +31,7 @@ class VerdictTest : public testing::Test {
          {{"-o", out("t.onnx"), "--data", "keep", "--force"},
           {"--sidecar-only", "--sidecar", out("s.json"), "--force"}}},
         {"query", {{"layer>=0"}}},
-        {"show", {{}, {"--by", "memory"}, {"--shape", "batch=1..4096"}}},
+        {"show", {{}, {"--by", "memory"}, {"--shape", "batch=7"}}},
         {"select",
          {{"op=Relu", "--for", "names"},
           {"--for", "layer-ann", "--device", "gpu", "--budget", "1kB"}}},

@@ -53,6 +53,17 @@ TEST(OnlyIoWrites, NoOtherLayerTouchesFiles) {
   EXPECT_GT(seen, 200);
 }
 
+// What differs between systems is in file/io alone.
+TEST(OnlyIoWrites, NoOtherLayerIncludesHeadersOfTheSystem) {
+  const std::regex headers(
+      R"(#include <(unistd|fcntl|dirent|windows|io|sys/\w+)\.h>)");
+  ForEachSource([&](const fs::path& path, const std::string& name) {
+    // main() gets the standard streams from the system.
+    if (name.starts_with("file/io/") || name == "app/cli/main.cc") return;
+    EXPECT_EQ(LinesWith(path, headers), "") << name;
+  });
+}
+
 TEST(OnlyIoWrites, OnlyTheGateMakesOutputs) {
   const std::regex makes(R"(\bOutputFile::Create\b)");
   int gates = 0;

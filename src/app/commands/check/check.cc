@@ -1,20 +1,410 @@
-#include <fmt/core.h>
-
+// What is wrong with the tags of a model.
+#include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
+#include <unordered_map>
+#include <vector>
 
-#include "app/commands/check/check_tags.h"
 #include "app/commands/commands.h"
 #include "app/commands/read/coverage.h"
+#include "app/commands/read/modules.h"
 #include "app/commands/read/nodes.h"
 #include "app/commands/read/tagged_model.h"
+#include "app/render/facts.h"
 #include "app/render/reports.h"
+#include "base/parse_number.h"
+#include "core/tagging/module_format.h"
+#include "core/tagging/module_table.h"
+#include "core/tagging/renames.h"
+#include "core/tagging/sidecar.h"
+#include "core/tagging/tag_format.h"
+#include "core/tagging/words.h"
 #include "file/io/paths.h"
 #include "file/protobuf/verify.h"
+#include "mapping/mapping/laws.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag {
 namespace {
+
+struct TagFinding {
+  std::string_view rule;      // "duplicate-key"; docs/cli.md lists them
+  NodeId node = kNo<NodeId>;  // kNo: of the model, or of the sidecar
+  std::string message;
+};
+using Findings = std::vector<TagFinding>;
+
+constexpr std::array<std::string_view, 13> kNodeKeys = {
+    keys::kHierarchyTag, keys::kModule,        keys::kClass,
+    keys::kTagModule,    keys::kSemantic,      keys::kSemanticConfidence,
+    keys::kLayer,        keys::kAttentionKind, keys::kConfidence,
+    keys::kSource,       keys::kSourceLine,    keys::kOrigins,
+    keys::kWrote};
+constexpr std::array<std::string_view, 5> kModelKeys = {
+    keys::kVersion, keys::kStrategy, keys::kModules, keys::kLayout,
+    keys::kRenamed};
+
+std::string Quoted(std::string_view text) {
+  return Message("'{}'", Short{text, 100});
+}
+
+// Keys of ours that nobody knows, or that occur twice. Calls `use` with the
+// entries of known keys.
+template <std::size_t kCount, typename Use>
+void CheckKeys(std::span<const MetadataEntry> entries,
+               const std::array<std::string_view, kCount>& known, NodeId node,
+               Findings& findings, const Use& use) {
+  std::array<int, kCount> times = {};
+  for (const MetadataEntry& entry : entries) {
+    if (!keys::IsOurs(entry.key)) continue;
+    const auto at = std::find(known.begin(), known.end(), entry.key);
+    if (at == known.end()) {
+      findings.push_back({"unknown-key", node,
+                          Quoted(entry.key) + " is not a key of onnx-tag"});
+      continue;
+    }
+    if (++times[static_cast<std::size_t>(at - known.begin())] == 2) {
+      findings.push_back(
+          {"duplicate-key", node, Quoted(entry.key) + " occurs twice"});
+    }
+    use(entry);
+  }
+}
+
+// The entries of one node.
+class NodeEntries {
+ public:
+  NodeEntries(const Model& model, NodeId node, Findings& findings)
+      : entries_(model.Metadata(node)), node_(node), findings_(findings) {}
+
+  bool any() const {
+    return std::any_of(
+        entries_.begin(), entries_.end(),
+        [](const MetadataEntry& entry) { return keys::IsOurs(entry.key); });
+  }
+
+  void Check() {
+    CheckKeys(entries_, kNodeKeys, node_, findings_,
+              [&](const MetadataEntry& entry) { CheckValue(entry); });
+    CheckComplete();
+  }
+
+  std::string_view Value(std::string_view key) const {
+    for (const MetadataEntry& entry : entries_) {
+      if (entry.key == key) return entry.value;
+    }
+    return {};
+  }
+  bool Has(std::string_view key) const {
+    return std::any_of(
+        entries_.begin(), entries_.end(),
+        [&](const MetadataEntry& entry) { return entry.key == key; });
+  }
+
+ private:
+  void Add(std::string_view rule, std::string message) {
+    findings_.push_back({rule, node_, std::move(message)});
+  }
+
+  void CheckValue(const MetadataEntry& entry) {
+    const std::string_view value = entry.value;
+    bool good = true;
+    if (entry.key == keys::kConfidence ||
+        entry.key == keys::kSemanticConfidence) {
+      good = WordToEnum<Confidence>(kConfidenceNames, value).has_value();
+    } else if (entry.key == keys::kSource) {
+      good = WordToEnum<Source>(kSourceNames, value).has_value();
+    } else if (entry.key == keys::kSemantic) {
+      good =
+          WordToEnum<RoleType>(kRoleTypeNames, value.substr(0, value.find('/')))
+              .has_value();
+    } else if (entry.key == keys::kOrigins) {
+      good = ReadPaths(value).has_value();
+    } else if (entry.key == keys::kHierarchyTag) {
+      good = value.starts_with('/');
+    } else if (entry.key == keys::kLayer) {
+      good = ParseWhole<std::uint32_t>(value).has_value();
+    }
+    if (!good) {
+      Add("bad-value", Message("{} has the invalid value {}", Quoted(entry.key),
+                               Quoted(value)));
+    }
+  }
+
+  void CheckComplete() {
+    for (const std::string_view key : {keys::kModule, keys::kHierarchyTag,
+                                       keys::kConfidence, keys::kSource}) {
+      // Keys for other programs may stand without ours.
+      if (Has(key) || OnlyWrote()) continue;
+      Add("incomplete-tag", Message("{} is missing", Quoted(key)));
+    }
+    for (const std::string_view key : Split(Value(keys::kWrote), ',')) {
+      if (key.empty() || Has(key)) continue;
+      Add("missing-key", Message("{} is missing, but {} lists it", Quoted(key),
+                                 Quoted(keys::kWrote)));
+    }
+  }
+
+  bool OnlyWrote() const {
+    return std::all_of(
+        entries_.begin(), entries_.end(), [](const MetadataEntry& entry) {
+          return !keys::IsOurs(entry.key) || entry.key == keys::kWrote;
+        });
+  }
+
+  std::span<const MetadataEntry> entries_;
+  NodeId node_;
+  Findings& findings_;
+};
+
+void CheckModelEntries(const Model& model, bool tagged, Findings& findings) {
+  bool has_version = false;
+  CheckKeys(std::span<const MetadataEntry>(model.metadata()), kModelKeys,
+            kNo<NodeId>, findings, [&](const MetadataEntry& entry) {
+              has_version |= entry.key == keys::kVersion;
+            });
+  const std::string fault = ReadRenames(model).fault;
+  if (!fault.empty()) {
+    findings.push_back(
+        {"bad-value", kNo<NodeId>, Quoted(keys::kRenamed) + ": " + fault});
+  }
+  if (tagged && !has_version) {
+    findings.push_back(
+        {"incomplete-tag", kNo<NodeId>,
+         Message("nodes are tagged, but the model entry {} is missing",
+                 Quoted(keys::kVersion))});
+  }
+}
+
+// The list of modules in the model's metadata.
+class ModuleEntry {
+ public:
+  ModuleEntry(const Model& model, Findings& findings)
+      : fault_(ReadModuleTable(model, listed_)), format_(listed_) {
+    if (fault_.empty()) return;
+    findings.push_back(
+        {"bad-value", kNo<NodeId>,
+         Message("{}: {}", Quoted(keys::kModules), Short{fault_, 200})});
+  }
+
+  // What the first node of a module says of it.
+  void Compare(NodeId node, std::string_view path, std::string_view class_name,
+               std::string_view tag, Findings& findings) const {
+    if (listed_.facts.empty()) return;
+    const ModuleId id = listed_.modules.Find(path);
+    if (id == kNo<ModuleId>) {
+      findings.push_back({"missing-module", node,
+                          Message("its module {} is not in {}", ShownPath(path),
+                                  Quoted(keys::kModules))});
+      return;
+    }
+    const std::string_view listed_class = listed_.modules.Class(id);
+    const std::string listed_tag = format_.HierarchyTag(id);
+    if (class_name == listed_class && tag == listed_tag) return;
+    findings.push_back(
+        {"module-conflict", node,
+         Message("module {} has {} {} here, but {} {} in {}", ShownPath(path),
+                 Quoted(class_name), Quoted(tag), Quoted(listed_class),
+                 Quoted(listed_tag), Quoted(keys::kModules))});
+  }
+
+ private:
+  Tagging listed_;
+  const std::string fault_;
+  const ModuleFormat format_;
+};
+
+// Sources that the file's own names cannot contradict.
+bool IsFromOutside(Source source) {
+  return source == Source::kTransfer || source == Source::kRule ||
+         source == Source::kHierarchy || source == Source::kTrace ||
+         source == Source::kFx || source == Source::kAuxiliary ||
+         source == Source::kStructure;
+}
+
+// Entries that nobody can read, or that contradict each other.
+void CheckEntries(const Model& model, Findings& findings) {
+  // What the first node of each module says: its class and its tag.
+  std::unordered_map<std::string_view,
+                     std::pair<std::string_view, std::string_view>>
+      modules;
+  const ModuleEntry listed(model, findings);
+  bool tagged = false;
+  for (const NodeId node : model.Nodes()) {
+    NodeEntries entries(model, node, findings);
+    if (!entries.any()) continue;
+    tagged = true;
+    entries.Check();
+    // An auxiliary operation has its own tag, not the tag of its module.
+    if (!entries.Has(keys::kModule) ||
+        entries.Value(keys::kSource) ==
+            EnumToWord(kSourceNames, Source::kAuxiliary)) {
+      continue;
+    }
+    const std::pair said(entries.Value(keys::kClass),
+                         entries.Value(keys::kHierarchyTag));
+    const auto [at, added] =
+        modules.try_emplace(entries.Value(keys::kModule), said);
+    if (added) {
+      listed.Compare(node, at->first, said.first, said.second, findings);
+    } else if (said != at->second) {
+      findings.push_back(
+          {"module-conflict", node,
+           Message("module {} has {} {} here, but {} {} at an earlier node",
+                   ShownPath(at->first), Quoted(said.first),
+                   Quoted(said.second), Quoted(at->second.first),
+                   Quoted(at->second.second))});
+    }
+  }
+  CheckModelEntries(model, tagged, findings);
+}
+
+// Tags that the names in the file contradict: it was changed after tagging.
+void CheckStale(const Model& model, const Tagging& tags, Findings& findings) {
+  MappingOptions options;
+  options.strategy = tags.strategy;
+  Tagging now;
+  try {
+    now = MapNodes(model, options);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kUsage) throw;
+    return;  // a strategy that needs a recording, or that we do not have
+  }
+  for (const NodeId node : model.Nodes()) {
+    const Tag& tag = tags.tags[node];
+    const Tag& fresh = now.tags[node];
+    if (!tag.tagged() || !fresh.tagged() || IsFromOutside(tag.source) ||
+        fresh.confidence < Confidence::kHigh) {
+      continue;
+    }
+    const std::string said = tags.modules.Path(tag.module);
+    const std::string is = now.modules.Path(fresh.module);
+    if (said == is) continue;
+    findings.push_back(
+        {"stale-tag", node,
+         Message("the tag names {}, but the file now indicates {} ({})",
+                 ShownPath(said), ShownPath(is),
+                 EnumToWord(kConfidenceNames, fresh.confidence))});
+  }
+}
+
+// Tags that contradict the parameters that the nodes read. Adds the modules of
+// the parameters to `tags`.
+void CheckTagsByLaws(const Model& model, Tagging& tags, Findings& findings) {
+  for (const LawFinding& law : CheckLaws(model, tags)) {
+    if (!law.is_breach()) continue;
+    findings.push_back({EnumToWord(kLawNames, law.law), law.node,
+                        LawText(law, tags.modules, tags.tags[law.node])});
+  }
+}
+
+// What rows of `modules` say of their nodes, against the rows of `nodes`.
+void CheckModuleCounts(const Sidecar& sidecar, Findings& findings) {
+  const ModuleTree& tree = sidecar.tagging.modules;
+  const ModuleCounts counts(sidecar.tagging);
+  const auto compare = [&](ModuleId id, std::optional<std::uint64_t> said,
+                           std::uint64_t is, std::string_view what) {
+    if (!said || *said == is) return;
+    findings.push_back(
+        {"wrong-count", kNo<NodeId>,
+         Message("module {} has {} {}, but the list of nodes has {}; tag the "
+                 "model again with --force to write a new sidecar",
+                 tree.Shown(id), WithThousands(*said), what,
+                 WithThousands(is))});
+  };
+  for (const ModuleId id : AllIds<ModuleId>(sidecar.counts.size())) {
+    const SidecarCounts& said = sidecar.counts[id];
+    compare(id, said.nodes, counts.Own(id), "nodes of its own");
+    compare(id, said.total_nodes, counts.Total(id),
+            "nodes with its submodules");
+  }
+}
+
+// A sidecar in itself: counts, and modules that it does not list. `glance` is
+// what its head and its statistics say.
+void CheckSidecar(const Sidecar& sidecar,
+                  const std::optional<SidecarGlance>& glance,
+                  Findings& findings) {
+  const Tagging& tagging = sidecar.tagging;
+  CheckModuleCounts(sidecar, findings);
+  // Modules are listed before nodes; one that came later is on no list.
+  std::size_t listed = tagging.facts.size();
+  for (const NodeId node : AllIds<NodeId>(tagging.tags.size())) {
+    const Tag& tag = tagging.tags[node];
+    if (!tag.tagged() || Index(tag.module) < listed) continue;
+    findings.push_back(
+        {"missing-module", node,
+         Message("its module {} is not in the sidecar's list of modules",
+                 tagging.modules.Shown(tag.module))});
+  }
+  if (!glance) return;
+  const Coverage counted = CountTags(tagging);
+  const auto compare = [&](std::string_view what, std::uint64_t said,
+                           std::uint64_t is) {
+    if (said == is) return;
+    findings.push_back(
+        {"wrong-count", kNo<NodeId>,
+         Message("the statistics count {} {}, but the list of nodes has {}",
+                 WithThousands(said), what, WithThousands(is))});
+  };
+  compare("nodes", glance->coverage.nodes, counted.nodes);
+  compare("tagged nodes", glance->coverage.tagged, counted.tagged);
+  for (std::size_t i = 0; i < kConfidenceNames.size(); ++i) {
+    compare(Message("nodes of confidence {}", kConfidenceNames[i]),
+            glance->coverage.by_confidence[i], counted.by_confidence[i]);
+  }
+  for (std::size_t i = 0; i < kSourceNames.size(); ++i) {
+    compare(Message("nodes of source {}", kSourceNames[i]),
+            glance->coverage.by_source[i], counted.by_source[i]);
+  }
+}
+
+// A sidecar against the model it lies beside. `tags` are those in the file,
+// where there are some.
+void CheckSidecarOf(const Sidecar& sidecar, const Model& model,
+                    const Tagging* tags, Findings& findings) {
+  if (IsOldFingerprint(sidecar.model.fingerprint)) {
+    const bool fits = BelongsTo(sidecar, model);
+    findings.push_back(
+        {"old-fingerprint", kNo<NodeId>,
+         Message("the sidecar's fingerprint was made the old way, by "
+                 "version 0.1; its nodes {} the model: tag the model again",
+                 fits ? "fit" : "do not fit")});
+    if (!fits) return;
+  } else if (sidecar.model.fingerprint != Fingerprint(model)) {
+    findings.push_back(
+        {"other-graph", kNo<NodeId>,
+         Message("the sidecar belongs to another graph: fingerprint {} and {}, "
+                 "not {} and {}",
+                 Quoted(sidecar.model.fingerprint),
+                 Count(sidecar.graph.node_count(), "node"),
+                 Quoted(Fingerprint(model)),
+                 Count(model.node_count(), "node"))});
+    return;
+  }
+  if (sidecar.graph.node_count() != model.node_count()) {
+    findings.push_back({"wrong-count", kNo<NodeId>,
+                        Message("the sidecar has {}, but the model has {}",
+                                Count(sidecar.graph.node_count(), "node"),
+                                Count(model.node_count(), "node"))});
+    return;
+  }
+  if (tags == nullptr) return;
+  for (const NodeId node : model.Nodes()) {
+    const auto module = [&](const Tagging& tagging) {
+      const Tag& tag = tagging.tags[node];
+      return tag.tagged() ? tagging.modules.Shown(tag.module)
+                          : std::string("nothing");
+    };
+    const std::string in_file = module(*tags);
+    const std::string beside = module(sidecar.tagging);
+    if (in_file == beside) continue;
+    findings.push_back({"sidecar-differs", node,
+                        Message("the tag names {}, but the sidecar names {}",
+                                in_file, beside)});
+  }
+}
 
 // Findings of one rule that the text shows; --json has all.
 constexpr std::size_t kMostOfRule = 10;
@@ -27,24 +417,21 @@ struct Checked {
   const Model* file = nullptr;  // null: a sidecar alone, and
   Model graph;                  // ... what it says
   Tagging tagging;              // what gates are about
-  std::vector<TagFinding> findings;
+  Findings findings;
 
   const Model& model() const { return file != nullptr ? *file : graph; }
 };
 
 struct ReadSidecarFile {
+  explicit ReadSidecarFile(Bytes bytes)
+      : sidecar(ReadSidecar(bytes)), glance(GlanceAtSidecar(bytes)) {}
+
   Sidecar sidecar;
   std::optional<SidecarGlance> glance;
 };
 
 ReadSidecarFile Read(const std::string& path) {
-  return ReadMapped(path, [](Bytes bytes) {
-    return ReadSidecarFile{ReadSidecar(bytes), GlanceAtSidecar(bytes)};
-  });
-}
-
-const SidecarGlance* Pointer(const std::optional<SidecarGlance>& glance) {
-  return glance ? &*glance : nullptr;
+  return ReadMapped(path, [](Bytes bytes) { return ReadSidecarFile(bytes); });
 }
 
 // The sidecar that is meant, also where it does not fit: that is a finding.
@@ -62,7 +449,7 @@ Checked CheckSidecarAlone(const CheckOptions& options) {
   checked.sidecar = options.model;
   checked.tags_from = TaggedModel::kSidecar;
   ReadSidecarFile read = Read(options.model);
-  CheckSidecar(read.sidecar, Pointer(read.glance), checked.findings);
+  CheckSidecar(read.sidecar, read.glance, checked.findings);
   checked.graph = std::move(read.sidecar.graph);
   checked.tagging = std::move(read.sidecar.tagging);
   return checked;
@@ -89,7 +476,7 @@ Checked CheckModel(const CheckOptions& options, const ModelFile& file) {
   }
   if (!checked.sidecar.empty()) {
     ReadSidecarFile read = Read(checked.sidecar);
-    CheckSidecar(read.sidecar, Pointer(read.glance), checked.findings);
+    CheckSidecar(read.sidecar, read.glance, checked.findings);
     CheckSidecarOf(read.sidecar, model,
                    checked.in_file ? &checked.tagging : nullptr,
                    checked.findings);
@@ -110,27 +497,11 @@ Checked CheckModel(const CheckOptions& options, const ModelFile& file) {
   return checked;
 }
 
-void CheckGates(const CheckOptions& options, Checked& checked) {
-  Tagging& tagging = checked.tagging;
-  for (Tag& tag : tagging.tags) {
-    if (tag.confidence < options.source.mapping.min_confidence) tag = Tag();
-  }
-  for (std::string& gate : UnmetGates(tagging, options.gates)) {
-    checked.findings.push_back({"gate", kNo<NodeId>, std::move(gate)});
-  }
-}
-
 // "#17 MatMul /encoder/MatMul"
 Finding Shown(const Checked& checked, const TagFinding& finding) {
-  std::string where;
-  if (finding.node != kNo<NodeId>) {
-    const Model& model = checked.model();
-    where = Message("{}", Short{model.Address(finding.node), 100});
-    for (const std::string_view word :
-         {model.OpType(finding.node), model[finding.node].name}) {
-      if (!word.empty()) where += Message(" {}", Short{word, 100});
-    }
-  }
+  const std::string where = finding.node == kNo<NodeId>
+                                ? ""
+                                : NodeText(checked.model(), finding.node, 100);
   return {std::string(finding.rule), where, finding.message};
 }
 
@@ -159,43 +530,31 @@ Datum Data(const CheckOptions& options, const Checked& checked) {
                               {"sidecar", Datum::OrNull(checked.sidecar)},
                               {"tags_from", checked.tags_from}});
   data.Add(TaggedMembers(CountTags(checked.tagging)));
-  Datum::List findings;
-  for (const TagFinding& finding : checked.findings) {
-    findings.push_back(
-        Datum::Object({{"rule", finding.rule},
-                       {"node", finding.node == kNo<NodeId>
-                                    ? Datum()
-                                    : NodeValue(checked.model(), finding.node)},
-                       {"message", finding.message}}));
-  }
-  data.Set("findings", std::move(findings));
+  data.Set("findings", ListOf(checked.findings, [&](const TagFinding& finding) {
+             return Datum::Object(
+                 {{"rule", finding.rule},
+                  {"node", finding.node == kNo<NodeId>
+                               ? Datum()
+                               : NodeValue(checked.model(), finding.node)},
+                  {"message", finding.message}});
+           }));
   return data;
 }
 
 // As `tag` reports a model.
 void Report(const CheckOptions& options, const Checked& checked,
             Terminal& terminal) {
-  const bool good = checked.findings.empty();
-  FileReport file;
-  file.path = options.model;
-  file.status = good ? FileStatus::kOk : FileStatus::kFindings;
-  file.exit_code = good ? ExitCode::kOk : ExitCode::kFindings;
-  file.line = CoverageText(CountTags(checked.tagging));
-  for (const TagFinding& finding : checked.findings) {
-    file.findings.push_back(Shown(checked, finding));
-  }
-  RunTotals totals;
-  ++totals.files[static_cast<std::size_t>(file.status)];
-  totals.line = "; " + file.line;
   const Coverage coverage = CountTags(checked.tagging);
-  if (coverage.tagged == 0) {
-    totals.line += "\n  1 file got no tag: " +
-                   WhyUntagged(coverage.nodes, checked.tagging.dialect);
+  std::vector<Finding> findings;
+  for (const TagFinding& finding : checked.findings) {
+    findings.push_back(Shown(checked, finding));
   }
-  const std::unique_ptr<Reporter> reporter =
-      MakeReporter(options.format, terminal);
-  reporter->File(file);
-  reporter->End(totals);
+  ReportAlone(options.model, CoverageText(coverage), findings,
+              coverage.tagged > 0
+                  ? ""
+                  : "\n  1 file got no tag: " +
+                        WhyUntagged(coverage.nodes, checked.tagging.dialect),
+              options.format, terminal);
 }
 
 }  // namespace
@@ -216,7 +575,12 @@ Result RunCheck(const CheckOptions& options, Terminal& terminal) {
   if (checked.tags_from == TaggedModel::kMapped) {
     terminal.Note("no tags to check; mapped the model for the gates");
   }
-  CheckGates(options, checked);
+  for (Tag& tag : checked.tagging.tags) {
+    if (tag.confidence < options.source.mapping.min_confidence) tag = Tag();
+  }
+  for (std::string& gate : UnmetGates(checked.tagging, options.gates)) {
+    checked.findings.push_back({"gate", kNo<NodeId>, std::move(gate)});
+  }
   Result result;
   if (!checked.findings.empty()) result.exit_code = ExitCode::kFindings;
   if (IsForCi(options.format)) {

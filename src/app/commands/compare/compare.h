@@ -1,5 +1,4 @@
-// What differs between two models: module by module, node by node, role by
-// role.
+// What differs between two models: module by module, node by node.
 #ifndef ONNX_TAG_APP_COMMANDS_COMPARE_COMPARE_H_
 #define ONNX_TAG_APP_COMMANDS_COMPARE_COMPARE_H_
 
@@ -43,6 +42,7 @@ struct ModuleDifference {
   bool other_class() const {
     return !class_a.empty() && !class_b.empty() && class_a != class_b;
   }
+  bool only_in_one() const { return !untagged && in_a != in_b; }
   bool differs() const;
 };
 
@@ -95,12 +95,6 @@ std::vector<std::string> CompareOpsets(const Model& a, const Model& b);
 // Inputs and outputs of the graph: "input x float32 [1, 3] -> float32 [1, 4]",
 // "output y only in B".
 std::vector<std::string> CompareInterfaces(const Model& a, const Model& b);
-
-// diff_roles.cc: `diff --by role`: two models of any architecture.
-
-// For each role (`attention/query`): modules, layers and nodes of both models,
-// and the operators that differ. Neither names nor places are compared.
-Result DiffRoles(const TaggedModel& a, const TaggedModel& b);
 
 }  // namespace onnx_tag
 

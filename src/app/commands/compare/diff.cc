@@ -12,6 +12,9 @@
 #include "app/commands/compare/compare.h"
 #include "app/commands/read/model_sizes.h"
 #include "app/commands/read/nodes.h"
+#include "app/render/facts.h"
+#include "core/hierarchy/name_parts.h"
+#include "core/tagging/tag_text.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag {
@@ -23,9 +26,9 @@ constexpr std::size_t kMostMoves = 20;
 // Paths of layers that one row holds.
 constexpr std::size_t kMostLayers = 1000;
 
+// Of a layer; longer numbers do not fit into 32 bits.
 bool IsIndex(std::string_view atom) {
-  return !atom.empty() && atom.size() < 10 &&
-         atom.find_first_not_of("0123456789") == atom.npos;
+  return hierarchy::IsNumeric(atom) && atom.size() < 10;
 }
 
 // "0-11", "0,2-4"
@@ -84,50 +87,57 @@ std::string FoldPaths(std::span<const std::string> paths) {
   return result;
 }
 
-void AppendWord(std::string& text, const std::string& word) {
-  if (!text.empty()) text += ", ";
-  text += word;
-}
-
 std::string Times(std::uint64_t count, std::string_view what) {
   return count == 1 ? Message("{}", what) : Message("{} {}", count, what);
 }
 
 // "+2 Cast, -MatMul, Gemm -> QGemm"
 std::string Changes(const ModuleDifference& row) {
-  std::string text;
-  if (!row.untagged && row.in_a != row.in_b) {
-    AppendWord(text, row.in_a ? "only in A" : "only in B");
-  }
+  std::vector<std::string> words;
   if (row.other_class()) {
-    AppendWord(text, Message("class {} -> {}", row.class_a, row.class_b));
+    words.push_back(Message("class {} -> {}", row.class_a, row.class_b));
   }
   for (const auto& [op, count] : row.added) {
-    AppendWord(text, "+" + Times(count, op));
+    words.push_back("+" + Times(count, op));
   }
   for (const auto& [op, count] : row.removed) {
-    AppendWord(text, "-" + Times(count, op));
+    words.push_back("-" + Times(count, op));
   }
   for (const auto& [ops, count] : row.changed) {
-    AppendWord(text, Message("{} -> {}", Times(count, ops.first), ops.second));
+    words.push_back(Message("{} -> {}", Times(count, ops.first), ops.second));
   }
   for (const auto& [what, count] : row.altered) {
-    AppendWord(text, count == 1 ? what : fmt::format("{} {}", count, what));
+    words.push_back(count == 1 ? what : fmt::format("{} {}", count, what));
   }
-  if (row.moved_in > 0) AppendWord(text, fmt::format("{} in", row.moved_in));
-  if (row.moved_out > 0) AppendWord(text, fmt::format("{} out", row.moved_out));
-  if (row.roles > 0) {
-    AppendWord(text, Count(row.roles, "other role"));
-  }
-  return text;
+  if (row.moved_in > 0) words.push_back(fmt::format("{} in", row.moved_in));
+  if (row.moved_out > 0) words.push_back(fmt::format("{} out", row.moved_out));
+  if (row.roles > 0) words.push_back(Count(row.roles, "other role"));
+  return Join(words);
 }
 
+// Modules that changed alike.
 struct DiffRow {
-  std::uint64_t nodes_a = 0;
-  std::uint64_t nodes_b = 0;
-  std::string module;
+  bool untagged;
+  std::uint64_t nodes_a;
+  std::uint64_t nodes_b;
   std::string changes;
+  std::vector<std::string> paths = {};
 };
+
+// In text, numbers come first.
+Facts RowFacts(const DiffRow& row, bool markdown) {
+  std::string module = row.untagged
+                           ? "[untagged]"
+                           : std::string(ShownPath(FoldPaths(row.paths)));
+  if (row.paths.size() > 1) module += fmt::format(" ×{}", row.paths.size());
+  Facts facts = {
+      {{.heading = "A", .right = true, .width = 6}, row.nodes_a},
+      {{.heading = "B", .right = true, .width = 7}, row.nodes_b},
+      {{.heading = "module"}, std::move(module)},
+      {{.heading = "what", .longest = std::string::npos}, row.changes}};
+  if (markdown) std::rotate(facts.begin(), facts.begin() + 2, facts.end() - 1);
+  return facts;
+}
 
 // A module that only one version has, with all modules below it.
 struct WholeModule {
@@ -140,11 +150,11 @@ std::unordered_map<std::string, WholeModule> FindWholeModules(
     const TagDifference& difference) {
   std::unordered_map<std::string_view, bool> only;  // path to "in A"
   for (const ModuleDifference& row : difference.modules) {
-    if (!row.untagged && row.in_a != row.in_b) only[row.path] = row.in_a;
+    if (row.only_in_one()) only[row.path] = row.in_a;
   }
   std::unordered_map<std::string, WholeModule> whole;
   for (const ModuleDifference& row : difference.modules) {
-    if (row.untagged || row.in_a == row.in_b) continue;
+    if (!row.only_in_one()) continue;
     std::string_view top = row.path;
     for (std::size_t dot = top.rfind('.'); dot != std::string_view::npos;
          dot = top.rfind('.')) {
@@ -164,51 +174,27 @@ std::unordered_map<std::string, WholeModule> FindWholeModules(
 std::vector<DiffRow> FoldRows(const TagDifference& difference) {
   const std::unordered_map<std::string, WholeModule> whole =
       FindWholeModules(difference);
-  struct Group {
-    bool untagged;
-    std::uint64_t nodes_a;
-    std::uint64_t nodes_b;
-    std::string changes;
-    std::vector<std::string> paths;
-  };
-  std::vector<Group> groups;
+  std::vector<DiffRow> rows;
   std::unordered_map<std::string, std::size_t> index;
   for (const ModuleDifference& module : difference.modules) {
-    std::string changes;
-    std::uint64_t nodes_a = module.nodes_a;
-    std::uint64_t nodes_b = module.nodes_b;
-    if (!module.untagged && module.in_a != module.in_b) {
+    DiffRow row{module.untagged, module.nodes_a, module.nodes_b, ""};
+    if (!module.only_in_one()) {
+      row.changes = Changes(module);
+    } else {
       const auto at = whole.find(module.path);
       if (at == whole.end()) continue;  // part of another row
-      (module.in_a ? nodes_a : nodes_b) = at->second.nodes;
-      changes = fmt::format(
-          "only in {}{}", module.in_a ? "A" : "B",
-          at->second.modules == 1
-              ? std::string()
-              : fmt::format(", with {}",
-                            Count(at->second.modules - 1, "submodule")));
-    } else {
-      changes = Changes(module);
+      (module.in_a ? row.nodes_a : row.nodes_b) = at->second.nodes;
+      row.changes = module.in_a ? "only in A" : "only in B";
+      if (at->second.modules > 1) {
+        row.changes += ", with " + Count(at->second.modules - 1, "submodule");
+      }
     }
     const std::string key =
         fmt::format("{}\n{}\n{}\n{}\n{}", WithoutIndices(module.path),
-                    module.untagged, nodes_a, nodes_b, changes);
-    const auto [at, added] = index.try_emplace(key, groups.size());
-    if (added) {
-      groups.push_back({module.untagged, nodes_a, nodes_b, changes, {}});
-    }
-    groups[at->second].paths.push_back(module.path);
-  }
-  std::vector<DiffRow> rows;
-  for (const Group& group : groups) {
-    std::string module = group.untagged
-                             ? "[untagged]"
-                             : std::string(ShownPath(FoldPaths(group.paths)));
-    if (group.paths.size() > 1) {
-      module += fmt::format(" ×{}", group.paths.size());
-    }
-    rows.push_back(
-        {group.nodes_a, group.nodes_b, std::move(module), group.changes});
+                    row.untagged, row.nodes_a, row.nodes_b, row.changes);
+    const auto [at, added] = index.try_emplace(key, rows.size());
+    if (added) rows.push_back(std::move(row));
+    rows[at->second].paths.push_back(module.path);
   }
   return rows;
 }
@@ -299,10 +285,10 @@ void AddHead(std::string_view letter, const Side& side, std::uint64_t modules,
 
 std::string Totals(const TagDifference& difference) {
   if (difference.empty()) return "no difference";
-  std::string text;
+  std::vector<std::string> words;
   const auto add = [&](std::uint64_t count, std::string_view what) {
     if (count == 0) return;
-    AppendWord(text, fmt::format("{} {}", WithThousands(count), what));
+    words.push_back(fmt::format("{} {}", WithThousands(count), what));
   };
   add(difference.added, "added");
   add(difference.removed, "removed");
@@ -311,10 +297,10 @@ std::string Totals(const TagDifference& difference) {
   add(difference.altered, "other attributes, constants, types or shapes");
   add(difference.roles, "with a different role");
   for (const std::string& opset : difference.opsets) {
-    AppendWord(text, "opset " + opset);
+    words.push_back("opset " + opset);
   }
   add(difference.interface.size(), "other inputs or outputs");
-  if (text.empty()) text = "all nodes are equal";
+  const std::string text = words.empty() ? "all nodes are equal" : Join(words);
   return fmt::format(
       "{}; {}", text,
       difference.modules.size() == 1
@@ -337,48 +323,36 @@ void AddText(const Side& a, const Side& b, const TagDifference& difference,
   markdown.Line("**A** {}, **B** {}: {}\n", a.model->about().file,
                 b.model->about().file, totals);
   if (!rows.empty()) {
-    Table table{{{.heading = "A", .right = true, .width = 6},
-                 {.heading = "B", .right = true, .width = 7},
-                 {.heading = "module"},
-                 {.heading = "what", .longest = std::string::npos}},
-                {},
-                {}};
-    Table all{{table.columns[2], table.columns[0], table.columns[1],
-               table.columns[3]},
-              {},
-              {}};
-    for (const DiffRow& row : rows) {
-      all.rows.push_back({row.module, row.nodes_a, row.nodes_b, row.changes});
-      if (table.rows.size() == kMostRows) continue;
-      table.rows.push_back({row.nodes_a, row.nodes_b, row.module, row.changes});
-    }
-    result.Add(std::move(table));
-    markdown.Add(std::move(all));
+    const std::span shown(rows.data(), std::min(rows.size(), kMostRows));
+    result.Add(
+        TableOf(shown, [](const auto& row) { return RowFacts(row, false); }));
+    markdown.Add(
+        TableOf(rows, [](const auto& row) { return RowFacts(row, true); }));
   }
   if (rows.size() > kMostRows) {
     result.Line("  and {} more; --json lists all",
                 Count(rows.size() - kMostRows, "row"));
   }
-  if (!moves.empty()) {
-    result.Line("\nnodes in a different module:");
-    markdown.Line("\nNodes in a different module:\n");
-  }
-  for (std::size_t i = 0; i < moves.size(); ++i) {
-    markdown.Line("- {}", Ours{moves[i]});
-    if (i < kMostMoves) result.Line("  {}", Ours{moves[i]});
-  }
-  if (moves.size() > kMostMoves) {
+  // All of a list in Markdown, the first in text.
+  const auto add_list = [&](std::string_view title, std::string_view kind,
+                            const std::vector<std::string>& lines,
+                            std::size_t most) {
+    if (lines.empty()) return;
+    std::string capital(title);
+    capital[0] = static_cast<char>(std::toupper(capital[0]));
+    result.Line("\n{}:", title);
+    markdown.Line("\n{}:\n", capital);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      markdown.Line("- {}", Ours{lines[i]});
+      if (i < most) result.Line("  {}", Ours{lines[i]});
+    }
+    if (lines.size() <= most) return;
     result.Line("  and {} more; --json lists all",
-                Count(moves.size() - kMostMoves, "kind"));
-  }
-  if (!difference.interface.empty()) {
-    result.Line("\ninputs and outputs:");
-    markdown.Line("\nInputs and outputs:\n");
-  }
-  for (const std::string& difference_line : difference.interface) {
-    result.Line("  {}", Ours{difference_line});
-    markdown.Line("- {}", Ours{difference_line});
-  }
+                Count(lines.size() - most, kind));
+  };
+  add_list("nodes in a different module", "kind", moves, kMostMoves);
+  add_list("inputs and outputs", "", difference.interface,
+           difference.interface.size());
   if (!rows.empty() || !moves.empty() || !difference.interface.empty()) {
     result.Line("");
   }
@@ -414,27 +388,26 @@ Datum CountsValue(const OperatorCounts& counts) {
 }
 
 Datum ModuleValue(const ModuleDifference& row) {
-  Datum::List changed;
-  for (const auto& [ops, count] : row.changed) {
-    changed.push_back(Datum::Object(
-        {{"from", ops.first}, {"to", ops.second}, {"count", count}}));
-  }
-  return Datum::Object(
-      {{"path", row.untagged ? Datum() : Datum(row.path)},
-       {"class_a", Datum::OrNull(row.class_a)},
-       {"class_b", Datum::OrNull(row.class_b)},
-       {"only_in", row.untagged || row.in_a == row.in_b ? Datum()
-                   : row.in_a                           ? Datum("a")
-                                                        : Datum("b")},
-       {"nodes_a", row.nodes_a},
-       {"nodes_b", row.nodes_b},
-       {"added", CountsValue(row.added)},
-       {"removed", CountsValue(row.removed)},
-       {"changed", std::move(changed)},
-       {"altered", CountsValue(row.altered)},
-       {"moved_in", row.moved_in},
-       {"moved_out", row.moved_out},
-       {"other_role", row.roles}});
+  const auto change = [](const auto& changed) {
+    const auto& [ops, count] = changed;
+    return Datum::Object(
+        {{"from", ops.first}, {"to", ops.second}, {"count", count}});
+  };
+  return Datum::Object({{"path", row.untagged ? Datum() : Datum(row.path)},
+                        {"class_a", Datum::OrNull(row.class_a)},
+                        {"class_b", Datum::OrNull(row.class_b)},
+                        {"only_in", !row.only_in_one() ? Datum()
+                                    : row.in_a         ? "a"
+                                                       : "b"},
+                        {"nodes_a", row.nodes_a},
+                        {"nodes_b", row.nodes_b},
+                        {"added", CountsValue(row.added)},
+                        {"removed", CountsValue(row.removed)},
+                        {"changed", ListOf(row.changed, change)},
+                        {"altered", CountsValue(row.altered)},
+                        {"moved_in", row.moved_in},
+                        {"moved_out", row.moved_out},
+                        {"other_role", row.roles}});
 }
 
 Datum MovedValue(const TaggedModel& model, NodeId node) {
@@ -478,12 +451,121 @@ Datum Data(const Side& a, const Side& b,
         })}});
 }
 
+// ---------------------------------------------------------------- by role
+// What a model has of one role.
+struct RoleShare {
+  std::uint64_t nodes = 0;
+  std::set<ModuleId> modules;
+  std::set<std::int32_t> layers;
+  std::map<std::string, std::uint64_t> operators;
+
+  Datum Value() const {
+    return Datum::Object({{"nodes", nodes},
+                          {"modules", modules.size()},
+                          {"layers", layers.size()},
+                          {"operators", CountsValue(operators)}});
+  }
+};
+
+// One role in both models.
+struct RoleDifference {
+  RoleShare a;
+  RoleShare b;
+
+  bool equal() const {
+    return a.nodes == b.nodes && a.modules.size() == b.modules.size() &&
+           a.layers.size() == b.layers.size() && a.operators == b.operators;
+  }
+};
+using RoleDifferences = std::map<std::string, RoleDifference>;
+
+void AddShares(const TaggedModel& model, RoleShare RoleDifference::*side,
+               RoleDifferences& roles) {
+  const Tagging& tagging = model.tagging();
+  for (const NodeId node : model.model().Nodes()) {
+    const Tag& tag = tagging.tags[node];
+    const Role& role = tagging.roles[tag.role];
+    RoleShare& share =
+        roles[tag.tagged() ? RoleText(role) : "[untagged]"].*side;
+    ++share.nodes;
+    ++share.operators[std::string(model.model().OpType(node))];
+    if (!tag.tagged()) continue;
+    share.modules.insert(tag.module);
+    if (role.layer >= 0) share.layers.insert(role.layer);
+  }
+}
+
+// "+2 MatMul, -1 Gemm"
+std::string OperatorsText(const RoleDifference& role) {
+  std::map<std::string, std::int64_t> more;
+  for (const auto& [op, count] : role.b.operators) {
+    more[op] += static_cast<std::int64_t>(count);
+  }
+  for (const auto& [op, count] : role.a.operators) {
+    more[op] -= static_cast<std::int64_t>(count);
+  }
+  std::vector<std::string> words;
+  for (const auto& [op, count] : more) {
+    if (count != 0) words.push_back(Message("{:+} {}", count, op));
+  }
+  return Join(words);
+}
+
+Facts RoleFacts(const std::pair<const std::string, RoleDifference>& role) {
+  const auto& [name, difference] = role;
+  const auto& [a, b] = difference;
+  const auto both = [](std::size_t x, std::size_t y) {
+    return x == y ? std::to_string(x) : fmt::format("{} -> {}", x, y);
+  };
+  return {{{"role", "role"}, name},
+          {{"equal", "", For::kJson}, difference.equal()},
+          {{"a", "", For::kJson}, a.Value()},
+          {{"b", "", For::kJson}, b.Value()},
+          {{"", "modules"}, both(a.modules.size(), b.modules.size())},
+          {{"", "layers"}, both(a.layers.size(), b.layers.size())},
+          {{"", "nodes"}, both(a.nodes, b.nodes)},
+          {{.heading = "operators", .longest = std::string::npos},
+           OperatorsText(difference)}};
+}
+
+// Two models of any architecture: for each role (`attention/query`) modules,
+// layers and nodes, and the operators that differ. Neither names nor places
+// are compared.
+Result DiffRoles(const TaggedModel& a, const TaggedModel& b) {
+  RoleDifferences roles;
+  AddShares(a, &RoleDifference::a, roles);
+  AddShares(b, &RoleDifference::b, roles);
+  RoleDifferences differing = roles;
+  std::erase_if(differing,
+                [](const auto& role) { return role.second.equal(); });
+  Result result;
+  result.Line("A  {}\nB  {}\n", a.about().file, b.about().file);
+  if (!differing.empty()) {
+    result.Add(TableOf(differing, RoleFacts));
+    result.Line("");
+    result.exit_code = ExitCode::kFindings;
+  }
+  result.Line("{}", Ours{differing.empty()
+                             ? std::string("no difference")
+                             : fmt::format("{} of {} differ", differing.size(),
+                                           Count(roles.size(), "role"))});
+  result.data = Datum::Object({{"a", a.about().file},
+                               {"b", b.about().file},
+                               {"equal", differing.empty()},
+                               {"roles", ObjectsOf(roles, RoleFacts)}});
+  return result;
+}
+
+// Roles are compared without sizes.
 Side Load(const std::string& path, const DiffOptions& options,
           Terminal& terminal) {
-  auto model = std::make_shared<const TaggedModel>(
-      TaggedModel::Load(path, options.source, terminal));
-  std::optional<sizes::ModelSizes> sizes = SizesOf(*model, options.shapes);
-  return {std::move(model), std::move(sizes)};
+  Side side{std::make_shared<const TaggedModel>(
+                TaggedModel::Load(path, options.source, terminal)),
+            std::nullopt};
+  if (options.by != DiffBy::kRole) {
+    side.sizes = SizesOf(*side.model, options.shapes);
+  }
+  return side;
 }
 
 }  // namespace

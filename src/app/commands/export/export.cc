@@ -54,9 +54,7 @@ class Attachment {
       Add(keys::kClass, tree.Class(tag.module));
       Add(keys::kHierarchyTag, format.HierarchyTag(tag.module));
       Add(keys::kTagModule, tree.Path(format.TagModule(tag.module)));
-      Add(keys::kSemantic,
-          fmt::format("{}{}{}", EnumToWord(kRoleTypeNames, role.type),
-                      role.component.empty() ? "" : "/", role.component));
+      Add(keys::kSemantic, RoleText(role));
       if (role.layer >= 0) Add(keys::kLayer, std::to_string(role.layer));
       Add(keys::kConfidence, EnumToWord(kConfidenceNames, tag.confidence));
       Add(keys::kSource, EnumToWord(kSourceNames, tag.source));

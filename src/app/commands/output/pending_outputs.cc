@@ -3,7 +3,6 @@
 #include "app/commands/output/pending_outputs.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <unordered_map>
 
@@ -19,6 +18,8 @@ namespace onnx_tag {
 namespace {
 
 using Kind = PendingOutputs::Kind;
+
+constexpr int kStandardOutput = 1;
 
 // Large spans go in steps: memory behind a step is given back, and the
 // progress line moves.
@@ -248,7 +249,7 @@ bool PendingOutputs::IsOurs(const Output& output,
 
 void PendingOutputs::RefuseInput(const Output& output) const {
   const std::string_view what = output.path == "-"
-                                    ? inputs_.FindDescriptor(STDOUT_FILENO)
+                                    ? inputs_.FindDescriptor(kStandardOutput)
                                     : inputs_.Find(output.target);
   if (what.empty()) return;
   if (output.path == "-") {

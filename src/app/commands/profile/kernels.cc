@@ -199,13 +199,27 @@ Profile ReadProfileFile(const ProfileSource& source) {
   });
 }
 
-bool RunsOthers(std::string_view op) {
-  for (const std::string_view word :
-       {"If", "Loop", "Scan", "BeamSearch", "GreedySearch", "Sampling",
-        "WhisperBeamSearch"}) {
-    if (op == word) return true;
+IdVector<KernelId, KernelPlaces::Place> KernelPlaces::FindAll(
+    const Profile& profile) const {
+  IdVector<KernelId, Place> places;
+  for (const profile::Kernel& kernel : profile.kernels) {
+    places.Add(Find(kernel));
   }
-  return false;
+  return places;
+}
+
+std::int64_t KernelPlaces::CountSelf(const IdVector<KernelId, Place>& places,
+                                     Profile& profile) const {
+  return CountSelfTimes(
+      profile,
+      // Kernels that run others, also where the model at hand does not have
+      // them.
+      [&](KernelId id) {
+        return IsOneOf(profile.kernels[id].op,
+                       {"If", "Loop", "Scan", "BeamSearch", "GreedySearch",
+                        "Sampling", "WhisperBeamSearch"});
+      },
+      [&](KernelId id) { return IsInner(places[id]); });
 }
 
 NodeNumbers ReadNodeNumbers(const TaggedModel& model,
@@ -218,16 +232,8 @@ NodeNumbers ReadNodeNumbers(const TaggedModel& model,
          source.file, profile.measure.name, profile.measure.name);
   }
   const KernelPlaces places(model);
-  IdVector<KernelId, KernelPlaces::Place> place;
-  for (const profile::Kernel& kernel : profile.kernels) {
-    place.Add(places.Find(kernel));
-  }
-  if (profile.measure.IsTime()) {
-    CountSelfTimes(
-        profile,
-        [&](KernelId id) { return RunsOthers(profile.kernels[id].op); },
-        [&](KernelId id) { return places.IsInner(place[id]); });
-  }
+  const IdVector<KernelId, KernelPlaces::Place> place = places.FindAll(profile);
+  if (profile.measure.IsTime()) places.CountSelf(place, profile);
   NodeNumbers result;
   result.numbers.resize(model.model().node_count(), -1);
   result.measure = profile.measure;

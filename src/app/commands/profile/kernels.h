@@ -26,6 +26,11 @@ class KernelPlaces {
     NodeId node = kNo<NodeId>;  // of kSeveral one of them
   };
   Place Find(const profile::Kernel& kernel) const;
+  IdVector<profile::KernelId, Place> FindAll(
+      const profile::Profile& profile) const;
+  // Counts the self times of a profile of times; see CountSelfTimes().
+  std::int64_t CountSelf(const IdVector<profile::KernelId, Place>& places,
+                         profile::Profile& profile) const;
   // Whether it is in a branch or loop body, so that another kernel runs it.
   bool IsInner(const Place& place) const;
 
@@ -51,9 +56,6 @@ class KernelPlaces {
 
 // See profile::ReadProfile().
 profile::Profile ReadProfileFile(const ProfileSource& source);
-
-// Kernels that run others, also where the model at hand does not have them.
-bool RunsOthers(std::string_view op);
 
 // A number for each node, without what ran inside it, in parts of `measure`;
 // -1: the node is not in the profile.

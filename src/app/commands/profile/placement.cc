@@ -1,12 +1,12 @@
 // Tested by tests/app/commands/placement_test.cc.
-#include "app/commands/profile/placement.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
 #include <unordered_map>
 
+#include "app/commands/profile/profile_report.h"
 #include "core/graph/neighbours.h"
+#include "core/hierarchy/roll_up.h"
 
 namespace onnx_tag {
 namespace {
@@ -37,58 +37,40 @@ std::uint64_t CountBorders(const Model& model,
   return borders.size();
 }
 
-// Kernels of modules and of all below them: on the CPU, and at all.
-class ModuleKernels {
- public:
-  explicit ModuleKernels(const ModuleTree& tree)
-      : tree_(tree), own_(tree.size()), all_(tree.size()) {}
+// Kernels of a module: on the CPU, and at all.
+struct KernelCounts {
+  std::uint64_t kernels = 0;
+  std::uint64_t on_cpu = 0;
+  std::int64_t cpu_self = 0;
 
-  void Add(ModuleId module, bool cpu, std::int64_t self) {
-    Counts& counts = own_[Index(module)];
-    ++counts.kernels;
-    if (!cpu) return;
-    ++counts.on_cpu;
-    counts.cpu_self += self;
+  KernelCounts& operator+=(const KernelCounts& other) {
+    kernels += other.kernels;
+    on_cpu += other.on_cpu;
+    cpu_self += other.cpu_self;
+    return *this;
   }
-
-  void AddFallbacks(std::vector<Placement::Fallback>& fallbacks) {
-    all_ = own_;
-    for (std::size_t i = all_.size(); --i > 0;) {
-      Counts& parent = all_[Index(tree_.Parent(MakeId<ModuleId>(i)))];
-      parent.kernels += all_[i].kernels;
-      parent.on_cpu += all_[i].on_cpu;
-      parent.cpu_self += all_[i].cpu_self;
-    }
-    // Parents come first: below a module that is wholly on the CPU, nothing
-    // more is said.
-    std::vector<bool> said(all_.size(), false);
-    for (std::size_t i = 0; i < all_.size(); ++i) {
-      const auto id = MakeId<ModuleId>(i);
-      if (i > 0 && said[Index(tree_.Parent(id))]) {
-        said[i] = true;
-        continue;
-      }
-      if (all_[i].on_cpu == 0) continue;
-      if (all_[i].on_cpu == all_[i].kernels) {
-        said[i] = true;
-        fallbacks.push_back({id, true, all_[i].on_cpu, all_[i].cpu_self});
-      } else if (own_[i].on_cpu > 0) {
-        fallbacks.push_back({id, false, own_[i].on_cpu, own_[i].cpu_self});
-      }
-    }
-  }
-
- private:
-  struct Counts {
-    std::uint64_t kernels = 0;
-    std::uint64_t on_cpu = 0;
-    std::int64_t cpu_self = 0;
-  };
-
-  const ModuleTree& tree_;
-  std::vector<Counts> own_;
-  std::vector<Counts> all_;
 };
+
+void AddFallbacks(const ModuleTree& tree,
+                  const IdVector<ModuleId, KernelCounts>& own,
+                  std::vector<Placement::Fallback>& fallbacks) {
+  IdVector<ModuleId, KernelCounts> all = own;
+  RollUp(tree, all);
+  // Below a module that is wholly on the CPU, nothing more is said.
+  IdVector<ModuleId, char> said(all.size());
+  for (const ModuleId id : AllIds<ModuleId>(all.size())) {
+    if (id != ModuleTree::kRoot && said[tree.Parent(id)]) {
+      said[id] = 1;
+    } else if (all[id].on_cpu == 0) {
+      continue;
+    } else if (all[id].on_cpu == all[id].kernels) {
+      said[id] = 1;
+      fallbacks.push_back({id, true, all[id].on_cpu, all[id].cpu_self});
+    } else if (own[id].on_cpu > 0) {
+      fallbacks.push_back({id, false, own[id].on_cpu, own[id].cpu_self});
+    }
+  }
+}
 
 }  // namespace
 
@@ -98,7 +80,7 @@ Placement PlacementOf(const TaggedModel& model, const profile::Profile& profile,
   Placement placement;
   std::map<std::string_view, int> numbers;
   ProviderOfNode of_node(model.model().node_count(), -1);
-  ModuleKernels modules(model.tagging().modules);
+  IdVector<ModuleId, KernelCounts> modules(model.tagging().modules.size());
   Placement::Fallback without_module;
   for (const KernelId id : AllIds<KernelId>(profile.kernels.size())) {
     const profile::Kernel& kernel = profile.kernels[id];
@@ -122,7 +104,7 @@ Placement PlacementOf(const TaggedModel& model, const profile::Profile& profile,
       of_node[Index(places[id].node)] = at->second;
       const Tag& tag = model.tagging().tags[places[id].node];
       if (tag.tagged()) {
-        modules.Add(tag.module, cpu, sum.self);
+        modules[tag.module] += {1, cpu ? 1u : 0u, cpu ? sum.self : 0};
         continue;
       }
     }
@@ -133,7 +115,7 @@ Placement PlacementOf(const TaggedModel& model, const profile::Profile& profile,
   if (placement.is_mixed()) {
     placement.borders = CountBorders(model.model(), of_node);
     if (numbers.contains(Placement::kCpu)) {
-      modules.AddFallbacks(placement.fallbacks);
+      AddFallbacks(model.tagging().modules, modules, placement.fallbacks);
       if (without_module.kernels > 0) {
         placement.fallbacks.push_back(without_module);
       }

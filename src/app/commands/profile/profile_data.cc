@@ -7,6 +7,7 @@
 
 #include "app/commands/profile/profile_report.h"
 #include "app/commands/read/nodes.h"
+#include "app/render/facts.h"
 #include "app/render/render.h"
 #include "core/tagging/version.h"
 #include "core/tagging/words.h"
@@ -94,33 +95,29 @@ Datum PlacementValue(const TaggedModel& model, const ProfileReport& report) {
   const Placement& placement = report.placement;
   if (placement.providers.empty()) return {};
   const std::int64_t total = report.sides[0].total;
-  Datum::List providers;
-  for (const Placement::Provider& provider : placement.providers) {
-    providers.push_back(Datum::Object(
-        {{"name", provider.name},
-         {"kernels", provider.kernels},
-         {"calls", provider.calls},
-         {KeyOf("self", report), provider.self},
-         {"share", Datum::Share(ShareOf(provider.self, total))}}));
-  }
-  Datum::List fallbacks;
-  for (const Placement::Fallback& fallback : placement.fallbacks) {
-    fallbacks.push_back(Datum::Object(
-        {{"module", fallback.module == kNo<ModuleId>
-                        ? Datum()
-                        : Datum(FallbackName(model, fallback))},
-         {"whole", fallback.whole},
-         {"kernels", fallback.kernels},
-         {KeyOf("self", report), fallback.self},
-         {"share", Datum::Share(ShareOf(fallback.self, total))}}));
-  }
+  const auto provider = [&](const Placement::Provider& one) {
+    return Datum::Object({{"name", one.name},
+                          {"kernels", one.kernels},
+                          {"calls", one.calls},
+                          {KeyOf("self", report), one.self},
+                          {"share", Datum::Share(ShareOf(one.self, total))}});
+  };
+  const auto fallback = [&](const Placement::Fallback& one) {
+    return Datum::Object({{"module", one.module == kNo<ModuleId>
+                                         ? Datum()
+                                         : Datum(FallbackName(model, one))},
+                          {"whole", one.whole},
+                          {"kernels", one.kernels},
+                          {KeyOf("self", report), one.self},
+                          {"share", Datum::Share(ShareOf(one.self, total))}});
+  };
   return Datum::Object(
-      {{"providers", std::move(providers)},
+      {{"providers", ListOf(placement.providers, provider)},
        {"borders", placement.borders},
        {"copies",
         Datum::Object({{"calls", placement.copy_calls},
                        {KeyOf("self", report), placement.copy_self}})},
-       {"cpu_fallbacks", std::move(fallbacks)}});
+       {"cpu_fallbacks", ListOf(placement.fallbacks, fallback)}});
 }
 
 Datum NotInModelValue(const ProfileReport& report,

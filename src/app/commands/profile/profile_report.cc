@@ -8,6 +8,8 @@
 #include "app/commands/profile/kernels.h"
 #include "app/commands/read/modules.h"
 #include "app/commands/read/nodes.h"
+#include "core/hierarchy/name_parts.h"
+#include "core/hierarchy/roll_up.h"
 #include "core/tagging/words.h"
 
 namespace onnx_tag {
@@ -18,9 +20,9 @@ using profile::KernelId;
 using profile::Profile;
 using profile::Spread;
 
-class RollUp {
+class ProfileCounter {
  public:
-  RollUp(const TaggedModel& model, const ProfileOptions& options)
+  ProfileCounter(const TaggedModel& model, const ProfileOptions& options)
       : model_(model), options_(options), finder_(model) {
     report_.model = model.about().file;
     report_.tags_from = model.source();
@@ -28,10 +30,8 @@ class RollUp {
 
   // The first, then the one beside it.
   void Add(Profile& profile, const std::string& file) {
-    IdVector<KernelId, KernelPlaces::Place> places;
-    for (const profile::Kernel& kernel : profile.kernels) {
-      places.Add(finder_.Find(kernel));
-    }
+    const IdVector<KernelId, KernelPlaces::Place> places =
+        finder_.FindAll(profile);
     report_.measure = profile.measure;
     ProfileSide side;
     side.file = file;
@@ -112,12 +112,7 @@ class RollUp {
   std::int64_t CountSelf(
       Profile& profile,
       const IdVector<KernelId, KernelPlaces::Place>& places) const {
-    if (profile.measure.IsTime()) {
-      return CountSelfTimes(
-          profile,
-          [&](KernelId id) { return RunsOthers(profile.kernels[id].op); },
-          [&](KernelId id) { return finder_.IsInner(places[id]); });
-    }
+    if (profile.measure.IsTime()) return finder_.CountSelf(places, profile);
     std::int64_t total = 0;
     for (const profile::KernelRun& run : profile.runs) {
       total = profile.measure.Add(total, run.self);
@@ -222,12 +217,9 @@ class RollUp {
       case ProfileKey::kLayer:
         row.name = LayerOf(module, tagging.roles[tag.role].layer);
         return;
-      case ProfileKey::kRole: {
-        const Role& role = tagging.roles[tag.role];
-        row.name = EnumToWord(kRoleTypeNames, role.type);
-        if (!role.component.empty()) row.name += "/" + role.component;
+      case ProfileKey::kRole:
+        row.name = RoleText(tagging.roles[tag.role]);
         return;
-      }
       case ProfileKey::kNode:
         row.name =
             fmt::format("{} {}", model_.model().Address(node), kernel.name);
@@ -274,9 +266,8 @@ class RollUp {
     for (ModuleId id = tag.module; id != ModuleTree::kRoot;
          id = tagging.modules.Parent(id)) {
       std::string atom(tagging.modules.Atom(id));
-      const bool index = atom.find_first_not_of("0123456789") == atom.npos;
       const ModuleId parent = tagging.modules.Parent(id);
-      if (index && parent != ModuleTree::kRoot) {
+      if (hierarchy::IsNumeric(atom) && parent != ModuleTree::kRoot) {
         atom = fmt::format("{}.{}", tagging.modules.Atom(parent), atom);
         id = parent;
       }
@@ -296,14 +287,13 @@ class RollUp {
     for (const ProfileRow& row : report_.rows) {
       if (row.placed) report_.modules[row.module] = row.numbers;
     }
-    for (std::size_t i = tree.size(); --i > 0;) {
-      const ProfilePair& below = report_.modules[MakeId<ModuleId>(i)];
-      ProfilePair& parent = report_.modules[tree.Parent(MakeId<ModuleId>(i))];
-      for (std::size_t side = 0; side < parent.size(); ++side) {
-        parent[side].Add({0, below[side].total, below[side].calls},
-                         report_.measure);
-      }
-    }
+    RollUp(
+        tree, report_.modules,
+        [&](ProfilePair& parent, const ProfilePair& below) {
+          for (std::size_t i = 0; i < parent.size(); ++i) {
+            parent[i].Add({0, below[i].total, below[i].calls}, report_.measure);
+          }
+        });
     for (ProfileRow& row : report_.rows) {
       if (!row.placed) continue;
       for (std::size_t side = 0; side < row.numbers.size(); ++side) {
@@ -320,17 +310,6 @@ class RollUp {
 };
 
 }  // namespace
-
-ProfileReport RollUpProfiles(const TaggedModel& model,
-                             const ProfileOptions& options,
-                             std::vector<Profile>& profiles,
-                             const std::vector<std::string>& files) {
-  RollUp roll_up(model, options);
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    roll_up.Add(profiles[i], files[i]);
-  }
-  return roll_up.Take();
-}
 
 double ShareNotInModel(const ProfileReport& report) {
   std::int64_t self = 0;
@@ -378,6 +357,44 @@ std::string FallbackName(const TaggedModel& model,
                          const Placement::Fallback& fallback) {
   if (fallback.module == kNo<ModuleId>) return "[no module]";
   return model.tagging().modules.Shown(fallback.module);
+}
+
+Result RunProfile(const ProfileOptions& options, Terminal& terminal) {
+  const TaggedModel model =
+      TaggedModel::Load(options.model, options.source, terminal);
+  std::vector<NodeId> all;
+  for (const NodeId node : model.model().Nodes()) all.push_back(node);
+  if (Result refused; !MayRestOn(all, model, options.model, options.source,
+                                 terminal, refused)) {
+    return refused;
+  }
+  std::vector<Profile> profiles;
+  std::vector<std::string> files = {options.profile.file};
+  if (!options.against.empty()) files.push_back(options.against);
+  for (const std::string& file : files) {
+    Profile& profile = profiles.emplace_back(ReadProfileFile(
+        {file, options.profile.measure, options.profile.layers}));
+    profile::SkipRuns(profile, options.skip_runs);
+    if (!profile.cut_off) continue;
+    terminal.Note("{}: ends in the middle of an event; that event is ignored",
+                  file);
+  }
+  if (profiles.size() > 1) profile::MakeComparable(profiles[0], profiles[1]);
+  ProfileCounter counter(model, options);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    counter.Add(profiles[i], files[i]);
+  }
+  const auto report = std::make_shared<const ProfileReport>(counter.Take());
+  Result result;
+  if (options.stacks != StackFormat::kNone) {
+    result.document = options.stacks == StackFormat::kFolded
+                          ? FoldedStacks(*report)
+                          : SpeedscopeStacks(*report);
+    return result;
+  }
+  AddProfileText(model, *report, profiles.front(), options, result);
+  result.data = ProfileData(model, report, options);
+  return result;
 }
 
 }  // namespace onnx_tag

@@ -8,6 +8,7 @@
 #include "app/commands/profile/profile_report.h"
 #include "app/commands/read/modules.h"
 #include "app/commands/read/nodes.h"
+#include "app/render/facts.h"
 #include "core/tagging/words.h"
 
 namespace onnx_tag {
@@ -88,15 +89,6 @@ std::string UnplacedOperators(const ProfileReport& report,
   return sorted.size() > kMost ? text + ", ..." : text;
 }
 
-struct Line {
-  std::string label;
-  std::string detail;
-  ProfilePair numbers;
-  bool placed = true;
-  bool shown = true;
-  Spread spread = {};
-};
-
 void Add(const ProfilePair& from, const ProfileReport& report,
          ProfilePair& to) {
   for (std::size_t side = 0; side < to.size(); ++side) {
@@ -104,26 +96,27 @@ void Add(const ProfilePair& from, const ProfileReport& report,
   }
 }
 
-// The rows of the tree, parents first.
-std::vector<Line> TreeLines(const TaggedModel& model,
-                            const ProfileReport& report,
-                            const Profile& profile) {
+// The rows of the folded tree, parents first: their names are branches.
+std::vector<ProfileRow> TreeRows(const TaggedModel& model,
+                                 const ProfileReport& report,
+                                 const Profile& profile) {
   const Tagging& tagging = model.tagging();
   const ModuleCounts counts(tagging);
   const FoldedTree tree(tagging, counts);
-  std::vector<Line> lines;
+  std::vector<ProfileRow> lines;
   std::vector<std::uint32_t> of_module(tagging.modules.size(),
                                        KernelGroups::kNone);
   KernelGroups groups;
   std::vector<std::pair<std::size_t, std::uint32_t>> around;  // depth, line
   tree.ForEachRow(ModuleTree::kRoot, {}, [&](const FoldedRow& row) {
-    Line line;
+    ProfileRow line;
+    line.placed = true;
     for (const ModuleId id : row.modules) {
       Add(report.modules[id], report, line.numbers);
     }
     if (line.numbers[0].calls + line.numbers[1].calls == 0) return;
-    line.label = row.branch;
-    line.label += row.depth == 0 ? kRootText : std::string_view(row.label);
+    line.name = row.branch;
+    line.name += row.depth == 0 ? kRootText : std::string_view(row.label);
     line.detail =
         Message("{}", Short{ClassOf(tagging, row.modules.front()), 70});
     if (row.modules.size() > 1) {
@@ -151,23 +144,15 @@ std::vector<Line> TreeLines(const TaggedModel& model,
                                                  : of_module[Index(module)]);
   }
   const std::vector<Spread> spreads = SpreadsOf(profile, groups);
-  for (std::size_t i = 0; i < lines.size(); ++i) lines[i].spread = spreads[i];
-  return lines;
-}
-
-std::vector<Line> RowLines(const ProfileReport& report) {
-  std::vector<Line> lines;
-  for (const ProfileRow& row : report.rows) {
-    lines.push_back({Message("{}", Short{row.name, 70}),
-                     Message("{}", Short{row.detail, 70}), row.numbers,
-                     row.placed, true, row.spreads[0]});
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    lines[i].spreads[0] = spreads[i];
   }
   return lines;
 }
 
 // Hides all but the `top` largest. In a tree, what holds a large row is at
 // least as large.
-std::size_t Hide(std::vector<Line>& lines, std::uint64_t top, bool tree) {
+std::size_t Hide(std::vector<ProfileRow>& lines, std::uint64_t top, bool tree) {
   if (top == 0 || lines.size() <= top) return 0;
   std::vector<std::size_t> order(lines.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -188,90 +173,74 @@ std::size_t Hide(std::vector<Line>& lines, std::uint64_t top, bool tree) {
   return hidden;
 }
 
-// Numbers before the names of modules, classes, ...
-class NumbersTable {
- public:
-  NumbersTable(const ProfileReport& report, bool tree)
-      : report_(report), tree_(tree) {}
+// Per run of the model; per call if runs are not recorded.
+std::string Mean(std::int64_t number, std::uint64_t calls,
+                 const ProfileReport& report) {
+  const std::uint64_t recorded = report.sides[0].model_runs;
+  const std::uint64_t runs = recorded > 0 ? recorded : calls;
+  if (report.measure.level || runs == 0) return "-";
+  return ProfileNumber(number / static_cast<std::int64_t>(runs), report);
+}
 
-  Table Make(std::string_view key, std::string_view detail) const {
-    std::vector<std::string> heads;
-    if (report_.two()) {
-      heads = {ProfileUnit("A", report_), ProfileUnit("B", report_), "B - A",
-               "B / A"};
-    } else {
-      heads = {ProfileUnit("self", report_)};
-      if (tree_) heads.push_back(ProfileUnit("total", report_));
-      heads.insert(heads.end(),
-                   {"share", "calls", ProfileUnit("mean", report_)});
-      if (has_spreads()) {
-        heads.insert(heads.end(), {"p10", "p50", "p90", "max"});
-      }
-    }
-    Table table;
-    for (const std::string& head : heads) {
-      table.columns.push_back({.heading = head,
-                               .right = true,
-                               .width = table.columns.empty() ? 10u : 11u});
-    }
-    for (const std::string_view head : {key, detail}) {
-      table.columns.push_back({.heading = std::string(head),
-                               .ragged = true,
-                               .longest = std::string::npos});
-    }
-    return table;
-  }
-
-  Table::Row Row(const Line& line) const {
-    const ProfileNumbers& first = line.numbers[0];
-    const std::int64_t number = NumberOf(first);
-    Table::Row row;
-    if (report_.two()) {
-      const std::int64_t second = NumberOf(line.numbers[1]);
-      row = {ProfileNumber(number, report_), ProfileNumber(second, report_),
-             ProfileNumber(second - number, report_),
-             number == 0
-                 ? "-"
-                 : fmt::format("{:.2f}", static_cast<double>(second) /
-                                             static_cast<double>(number))};
-    } else {
-      row = {ProfileNumber(first.self, report_)};
-      if (tree_) row.emplace_back(ProfileNumber(first.total, report_));
-      row.insert(row.end(),
-                 {ProfileShare(number, report_.sides[0].total),
-                  WithThousands(first.calls), Mean(number, first.calls)});
-      if (has_spreads()) AddSpread(line.spread, row);
-    }
-    row.emplace_back(line.label);
-    row.emplace_back(line.detail);
-    return row;
-  }
-
- private:
-  bool has_spreads() const { return report_.sides[0].spread.runs > 1; }
-
-  void AddSpread(const Spread& spread, Table::Row& row) const {
-    for (const std::int64_t number :
-         {spread.p10, spread.p50, spread.p90, spread.max}) {
-      row.emplace_back(spread.runs == 0 ? "-" : ProfileNumber(number, report_));
+// What people see of a row: numbers before the name of a module, a class, ...
+Facts TextFacts(const ProfileRow& row, ProfileKey by,
+                const ProfileReport& report) {
+  const bool tree = by == ProfileKey::kModule;
+  const auto number_of = [&](const ProfileNumbers& numbers) {
+    return tree ? numbers.total : numbers.self;
+  };
+  const ProfileNumbers& first = row.numbers[0];
+  const std::int64_t number = number_of(first);
+  Facts facts;
+  const auto add = [&](std::string heading, std::string text) {
+    facts.push_back({{.heading = std::move(heading),
+                      .right = true,
+                      .width = facts.empty() ? 10u : 11u},
+                     std::move(text)});
+  };
+  const auto add_number = [&](std::string_view heading, std::int64_t value) {
+    add(ProfileUnit(heading, report), ProfileNumber(value, report));
+  };
+  if (report.two()) {
+    const std::int64_t second = number_of(row.numbers[1]);
+    add_number("A", number);
+    add_number("B", second);
+    add("B - A", ProfileNumber(second - number, report));
+    add("B / A", number == 0
+                     ? "-"
+                     : fmt::format("{:.2f}", static_cast<double>(second) /
+                                                 static_cast<double>(number)));
+  } else {
+    add_number("self", first.self);
+    if (tree) add_number("total", first.total);
+    add("share", ProfileShare(number, report.sides[0].total));
+    add("calls", WithThousands(first.calls));
+    add(ProfileUnit("mean", report), Mean(number, first.calls, report));
+    if (report.sides[0].spread.runs > 1) {
+      const Spread& spread = row.spreads[0];
+      const auto add_spread = [&](const char* heading, std::int64_t value) {
+        add(heading, spread.runs == 0 ? "-" : ProfileNumber(value, report));
+      };
+      add_spread("p10", spread.p10);
+      add_spread("p50", spread.p50);
+      add_spread("p90", spread.p90);
+      add_spread("max", spread.max);
     }
   }
-
-  std::int64_t NumberOf(const ProfileNumbers& numbers) const {
-    return tree_ ? numbers.total : numbers.self;
-  }
-
-  // Per run of the model; per call if runs are not recorded.
-  std::string Mean(std::int64_t number, std::uint64_t calls) const {
-    const std::uint64_t recorded = report_.sides[0].model_runs;
-    const std::uint64_t runs = recorded > 0 ? recorded : calls;
-    if (report_.measure.level || runs == 0) return "-";
-    return ProfileNumber(number / static_cast<std::int64_t>(runs), report_);
-  }
-
-  const ProfileReport& report_;
-  const bool tree_;
-};
+  const char* const detail = tree                      ? "class"
+                             : by == ProfileKey::kNode ? "module"
+                             : by == ProfileKey::kLine ? "code"
+                                                       : "";
+  const auto add_text = [&](std::string_view heading, const std::string& text) {
+    facts.push_back({{.heading = std::string(heading),
+                      .ragged = true,
+                      .longest = std::string::npos},
+                     text});
+  };
+  add_text(EnumToWord(kProfileKeyNames, by), row.name);
+  add_text(detail, row.detail);
+  return facts;
+}
 
 void AddAdvice(const ProfileReport& report, const ProfileOptions& options,
                Result& result) {
@@ -340,43 +309,37 @@ void AddProfileText(const TaggedModel& model, const ProfileReport& report,
                     const Profile& profile, const ProfileOptions& options,
                     Result& result) {
   const bool tree = options.by == ProfileKey::kModule;
-  std::vector<Line> lines =
-      tree ? TreeLines(model, report, profile) : RowLines(report);
-  const std::size_t hidden = Hide(lines, options.top, tree);
-  if (tree) {
-    for (const ProfileRow& row : report.rows) {
-      if (row.placed) continue;
-      lines.push_back({row.name, "", row.numbers, false, true, row.spreads[0]});
-    }
+  std::vector<ProfileRow> rows =
+      tree ? TreeRows(model, report, profile) : report.rows;
+  const std::size_t hidden = Hide(rows, options.top, tree);
+  for (const ProfileRow& row : report.rows) {
+    if (tree && !row.placed) rows.push_back(row);
   }
   AddHead(report, result);
-  const NumbersTable numbers(report, tree);
-  Table table = numbers.Make(EnumToWord(kProfileKeyNames, options.by),
-                             tree                              ? "class"
-                             : options.by == ProfileKey::kNode ? "module"
-                             : options.by == ProfileKey::kLine ? "code"
-                                                               : "");
-  Line rest;
-  for (Line& line : lines) {
-    if (!line.placed) line.detail = UnplacedOperators(report, line.label);
-    if (line.shown) {
-      table.rows.push_back(numbers.Row(line));
-    } else {
-      Add(line.numbers, report, rest.numbers);
+  ProfileRow rest;
+  for (ProfileRow& row : rows) {
+    if (!tree) {
+      row.name = Message("{}", Short{row.name, 70});
+      row.detail = Message("{}", Short{row.detail, 70});
     }
+    if (!row.placed) row.detail = UnplacedOperators(report, row.name);
+    if (!row.shown) Add(row.numbers, report, rest.numbers);
   }
+  std::erase_if(rows, [](const ProfileRow& row) { return !row.shown; });
   // In a tree, the rows above have it.
-  rest.label = fmt::format("{}; --top 0 shows all", Count(hidden, "other row"));
-  if (hidden > 0 && !tree) table.rows.push_back(numbers.Row(rest));
-  Line all;
-  all.label = "all";
+  rest.name = fmt::format("{}; --top 0 shows all", Count(hidden, "other row"));
+  if (hidden > 0 && !tree) rows.push_back(rest);
+  ProfileRow all;
+  all.name = "all";
   for (std::size_t i = 0; i < report.sides.size(); ++i) {
     const ProfileSide& side = report.sides[i];
     all.numbers[i] = {side.total, side.total, side.calls};
   }
-  all.spread = report.sides[0].spread;
-  table.rows.push_back(numbers.Row(all));
-  result.Add(std::move(table));
+  all.spreads[0] = report.sides[0].spread;
+  rows.push_back(all);
+  result.Add(TableOf(rows, [&](const ProfileRow& row) {
+    return TextFacts(row, options.by, report);
+  }));
   if (hidden > 0 && tree) {
     result.Line("\n{} not shown; --top 0 shows all", Count(hidden, "row"));
   }

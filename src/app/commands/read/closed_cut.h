@@ -31,32 +31,29 @@ struct Cut {
 // what they capture must be an input or output; our own writer does.
 enum class CutBy { kExtractModel, kOurselves };
 
-// Takes time in nodes and edges. Values are known by their names, which is all
-// that onnx.utils.extract_model and a sidecar know.
-Cut CutOut(const TaggedModel& model, const std::vector<NodeId>& selected,
-           CutBy by = CutBy::kExtractModel);
-
-// Cuts many parts out of one model, for our own writer. What leaves such a part
-// must not come back into it, as with parts that run one after another: then
-// the time for a part depends on the part alone.
+// Cuts many parts out of one model: the time for a part depends on the part
+// alone.
 class PartCutter {
  public:
   // `model` must outlive it.
-  explicit PartCutter(const TaggedModel& model);
+  explicit PartCutter(const Model& model, CutBy by = CutBy::kOurselves);
   ~PartCutter();
 
-  // `nodes` are of the main graph.
-  Cut CutOut(const std::vector<NodeId>& nodes);
+  // `nodes` are of the main graph. What leaves the part must not come back
+  // into it, as with parts that run one after another.
+  Cut CutOut(std::vector<NodeId> nodes);
+
+  // Any nodes, with what lies between them. Takes time in nodes and edges.
+  Cut CutOutClosed(const std::vector<NodeId>& selected);
 
  private:
   struct State;
-  const TaggedModel& model_;
   std::unique_ptr<State> state_;
 };
 
 // The nodes of the main graph that depend on no input, by place: a part that
 // reads them may have them again. Random numbers are not among them.
-std::vector<bool> ConstantNodes(const TaggedModel& model);
+std::vector<bool> ConstantNodes(const Model& model);
 
 }  // namespace onnx_tag
 

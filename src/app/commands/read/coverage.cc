@@ -7,6 +7,7 @@
 
 #include "app/commands/read/modules.h"
 #include "base/glob.h"
+#include "core/hierarchy/name_parts.h"
 
 namespace onnx_tag {
 namespace {
@@ -64,7 +65,7 @@ class RequiredModules {
       if (!with_found_ && tagging_.FindFound(child) != nullptr) continue;
       const bool met = Check(child, place + 1);
       any |= met;
-      all &= met || !IsIndex(tree_.Atom(child));
+      all &= met || !hierarchy::IsNumeric(tree_.Atom(child));
       std::move(missing_.begin() + static_cast<std::ptrdiff_t>(before),
                 missing_.end(), std::back_inserter(missing));
       missing_.resize(before);
@@ -73,10 +74,6 @@ class RequiredModules {
     if (missing.empty()) missing.push_back(PathWithRest(id, place));
     std::move(missing.begin(), missing.end(), std::back_inserter(missing_));
     return false;
-  }
-
-  static bool IsIndex(std::string_view atom) {
-    return atom.find_first_not_of("0123456789") == std::string_view::npos;
   }
 
   std::string PathWithRest(ModuleId id, std::size_t place) const {
@@ -138,7 +135,41 @@ std::string_view FrameworkOf(std::string_view dialect,
   return "";
 }
 
+// A sentence or two.
+std::string AdviceFor(std::string_view dialect, std::string_view producer) {
+  const std::string_view framework = FrameworkOf(dialect, producer);
+  if (framework == "TensorFlow" || framework == "Keras") {
+    return "Convert the SavedModel again with tf2onnx: it keeps the names of\n"
+           "layers. Rules (--rules FILE) can name modules of any file.";
+  }
+  if (!framework.empty()) {
+    return fmt::format(
+        "The exporter of {} does not write paths\nof layers. Rules (--rules "
+        "FILE) can name the modules of such a file.",
+        framework);
+  }
+  return "Tag the file that the exporter wrote, before optimizers and\n"
+         "quantizers change it. Or export it again: torch.onnx.export of torch "
+         ">= 2.5 keeps\nmodule names; dynamo=True also keeps classes. A module "
+         "map (--hierarchy FILE)\nhelps with any file.";
+}
+
+// Nodes that the root got for want of anything better are covered, but
+// nobody would say that they were found.
+std::uint64_t PlacedNodes(const Tagging& tagging) {
+  return static_cast<std::uint64_t>(std::count_if(
+      tagging.tags.begin(), tagging.tags.end(), [](const Tag& tag) {
+        return tag.tagged() && tag.source != Source::kStructure &&
+               (tag.module != ModuleTree::kRoot ||
+                tag.confidence > Confidence::kLow);
+      }));
+}
+
 }  // namespace
+
+std::string OrUnknown(std::string_view text) {
+  return Message("{}", text.empty() ? "unknown" : text);
+}
 
 std::string ConfidenceText(const Coverage& coverage) {
   std::string text;
@@ -268,22 +299,35 @@ std::string WhyUntagged(std::uint64_t nodes, std::string_view dialect) {
   return fmt::format("{}'s exporter wrote no names of modules", framework);
 }
 
-std::string AdviceFor(std::string_view dialect, std::string_view producer) {
-  const std::string_view framework = FrameworkOf(dialect, producer);
-  if (framework == "TensorFlow" || framework == "Keras") {
-    return "Convert the SavedModel again with tf2onnx: it keeps the names of\n"
-           "layers. Rules (--rules FILE) can name modules of any file.";
+void AddAdvice(const Tagging& tagging, const Coverage& coverage,
+               const SidecarModel& about, Result& result) {
+  if (!tagging.found.empty()) {
+    result.Line("\n{} found in the graph alone: the names are invented.",
+                tagging.found.size() == 1
+                    ? "1 module is"
+                    : WithThousands(tagging.found.size()) + " modules are");
   }
-  if (!framework.empty()) {
-    return fmt::format(
-        "The exporter of {} does not write paths\nof layers. Rules (--rules "
-        "FILE) can name the modules of such a file.",
-        framework);
+  const std::uint64_t placed = PlacedNodes(tagging);
+  if (2 * placed >= coverage.nodes) return;
+  if (tagging.strategy == "usage_based") {
+    result.Line(
+        "\nusage_based uses direct evidence only. It also needs a class "
+        "outside torch.nn, or\none of --torch-nn-exceptions, on the path. A "
+        "model of plain torch.nn modules can\nget no tags. Use "
+        "enhanced_semantic for more tags.");
+    return;
   }
-  return "Tag the file that the exporter wrote, before optimizers and\n"
-         "quantizers change it. Or export it again: torch.onnx.export of torch "
-         ">= 2.5 keeps\nmodule names; dynamo=True also keeps classes. A module "
-         "map (--hierarchy FILE)\nhelps with any file.";
+  // Most nodes may be tagged, and still only the root may be known.
+  const std::string share =
+      2 * (coverage.tagged - coverage.found()) < coverage.nodes
+          ? "less than half of the nodes have evidence of a module"
+          : fmt::format(
+                "{} of {} tags only name the root, with low confidence",
+                WithThousands(coverage.tagged - coverage.found() - placed),
+                WithThousands(coverage.tagged));
+  result.Line("\n{}: the names say little about modules\n(dialect {}). {}",
+              share, OrUnknown(about.dialect),
+              Ours{AdviceFor(about.dialect, about.producer)});
 }
 
 }  // namespace onnx_tag

@@ -10,6 +10,7 @@
 
 #include "app/commands/commands.h"
 #include "app/render/result.h"
+#include "core/tagging/sidecar.h"
 #include "onnx_tag/tagging.h"
 
 namespace onnx_tag {
@@ -55,9 +56,13 @@ std::vector<std::string> UnmetCounts(const Coverage& coverage,
 // of many files.
 std::string WhyUntagged(std::uint64_t nodes, std::string_view dialect);
 
-// What the user of a file with few tags can do: a sentence or two, for the
-// framework that exported the file.
-std::string AdviceFor(std::string_view dialect, std::string_view producer);
+// What the user of a file with few tags can do, for the framework that exported
+// it; and how many modules were found in the graph alone.
+void AddAdvice(const Tagging& tagging, const Coverage& coverage,
+               const SidecarModel& about, Result& result);
+
+// The text, or "unknown"; printable.
+std::string OrUnknown(std::string_view text);
 
 }  // namespace onnx_tag
 

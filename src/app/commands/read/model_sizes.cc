@@ -67,6 +67,11 @@ bool FlopsKnown(const sizes::ModelSizes& sizes) {
   return 20 * sizes.all.unknown_flops <= sizes.flops.size();
 }
 
+std::string AmountText(std::uint64_t number, Unit unit) {
+  if (number >= sizes::kOver) return "over 2^63";
+  return unit == Unit::kBytes ? BytesText(number) : Compact(number);
+}
+
 std::string WeightsText(const sizes::ModelSizes& sizes) {
   std::string text = BytesText(sizes.all.bytes);
   if (sizes.bytes_by_type.size() < 2) return text;
@@ -85,8 +90,7 @@ std::string FlopsText(const sizes::ModelSizes& sizes) {
                        WithThousands(unknown),
                        Count(sizes.flops.size(), "node"));
   }
-  std::string text =
-      sizes.all.flops >= sizes::kOver ? "over 2^63" : Compact(sizes.all.flops);
+  std::string text = AmountText(sizes.all.flops);
   if (!sizes.dimensions.empty()) {
     text += Message(" for {}", Short{sizes.dimensions, 200});
   }

@@ -37,6 +37,9 @@ std::unique_ptr<ModelCosts> CostsOf(const TaggedModel& model,
 // would mislead.
 bool FlopsKnown(const sizes::ModelSizes& sizes);
 
+// "1.31 M", "1.31 MB"; "over 2^63"
+std::string AmountText(std::uint64_t number, Unit unit = Unit::kPlain);
+
 // "17.5 MB (float32 17.4 MB, int64 12.0 kB)"
 std::string WeightsText(const sizes::ModelSizes& sizes);
 

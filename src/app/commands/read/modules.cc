@@ -9,6 +9,7 @@
 #include "base/interner.h"
 #include "base/text.h"
 #include "core/hierarchy/name_parts.h"
+#include "core/hierarchy/roll_up.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag {
@@ -17,17 +18,12 @@ ModuleCounts::ModuleCounts(const Tagging& tagging, bool with_found)
   for (const Tag& tag : tagging.tags) {
     if (!tag.tagged()) continue;
     if (!with_found && tag.source == Source::kStructure) continue;
-    ++own_[Index(tag.module)];
-    ++by_confidence_[Index(tag.module)]
-                    [static_cast<std::size_t>(tag.confidence)];
+    ++own_[tag.module];
+    ++by_confidence_[tag.module][static_cast<std::size_t>(tag.confidence)];
   }
-  // A module's id is greater than its parent's.
-  for (std::size_t i = tagging.modules.size(); --i > 0;) {
-    const ModuleId parent = tagging.modules.Parent(MakeId<ModuleId>(i));
-    for (std::size_t level = 0; level < 4; ++level) {
-      by_confidence_[Index(parent)][level] += by_confidence_[i][level];
-    }
-  }
+  RollUp(tagging.modules, by_confidence_, [](auto& to, const auto& from) {
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+  });
 }
 
 namespace {

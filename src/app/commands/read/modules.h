@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/tagging/tag_text.h"
 #include "onnx_tag/tagging.h"
 
 namespace onnx_tag {
@@ -24,34 +25,24 @@ std::vector<ModuleId> FindModules(const ModuleTree& tree,
                                   const std::string& pattern,
                                   const std::string& file);
 
-// The class of a module; "" if it is not known.
-inline std::string_view ClassOf(const Tagging& tagging, ModuleId id) {
-  const std::string_view name = tagging.modules.Class(id);
-  return id == ModuleTree::kRoot && name.empty()
-             ? std::string_view(tagging.root.name)
-             : name;
-}
-
 // Nodes of each module, its own and those below it.
 class ModuleCounts {
  public:
   explicit ModuleCounts(const Tagging& tagging, bool with_found = true);
 
-  std::uint64_t Own(ModuleId id) const { return own_[Index(id)]; }
+  std::uint64_t Own(ModuleId id) const { return own_[id]; }
   std::uint64_t Total(ModuleId id) const {
-    return Sum(by_confidence_[Index(id)]);
+    const auto& counts = by_confidence_[id];
+    return std::uint64_t{counts[0]} + counts[1] + counts[2] + counts[3];
   }
   // Own and below.
   const std::array<std::uint32_t, 4>& ByConfidence(ModuleId id) const {
-    return by_confidence_[Index(id)];
+    return by_confidence_[id];
   }
 
  private:
-  static std::uint64_t Sum(const std::array<std::uint32_t, 4>& counts) {
-    return std::uint64_t{counts[0]} + counts[1] + counts[2] + counts[3];
-  }
-  std::vector<std::uint32_t> own_;
-  std::vector<std::array<std::uint32_t, 4>> by_confidence_;
+  IdVector<ModuleId, std::uint32_t> own_;
+  IdVector<ModuleId, std::array<std::uint32_t, 4>> by_confidence_;
 };
 
 // The module tree as people want to see it: layers that repeat are one row,

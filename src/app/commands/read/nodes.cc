@@ -197,6 +197,14 @@ Datum LineValue(const SourceLine& line) {
                         {"text", Datum::OrNull(line.text)}});
 }
 
+std::string NodeText(const Model& model, NodeId node, std::size_t longest) {
+  std::string text = Message("{}", model.Address(node));
+  for (const std::string_view word : {model.OpType(node), model[node].name}) {
+    if (!word.empty()) text += Message(" {}", Short{word, longest});
+  }
+  return text;
+}
+
 std::string NodeLine(const Model& model, NodeId node, std::string_view why) {
   return Message("{}  {}: {}", model.Address(node),
                  Short{model[node].name, 100}, why);

@@ -52,6 +52,9 @@ class NodeTable {
                              const TagSourceOptions& options,
                              Terminal& terminal, Result& result);
 
+// "#17 MatMul /encoder/MatMul"; each word is cut after so many bytes.
+std::string NodeText(const Model& model, NodeId node, std::size_t longest);
+
 // "#17  /encoder/MatMul: it has no module"
 std::string NodeLine(const Model& model, NodeId node, std::string_view why);
 

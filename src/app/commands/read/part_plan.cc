@@ -24,7 +24,7 @@ PartPlanner::PartPlanner(const TaggedModel& model, const ModelCosts& costs,
     : model_(model),
       by_(by),
       run_(model.model(), costs.shapes, costs.assumptions.numbers(),
-           costs.sizes.weights, ConstantNodes(model)),
+           costs.sizes.weights, ConstantNodes(model.model())),
       costs_(0) {
   if (times != nullptr) run_.SetCosts(*times);
   FindBorders();
@@ -41,11 +41,6 @@ void PartPlanner::FindBorders() {
   const Tagging& tagging = model_.tagging();
   const ModuleTree& tree = tagging.modules;
   const std::vector<sizes::MainRun::Step>& steps = run_.steps();
-  // A module's id is greater than its parent's.
-  std::vector<std::size_t> depths(tree.size(), 0);
-  for (std::size_t i = 1; i < tree.size(); ++i) {
-    depths[i] = depths[Index(tree.Parent(MakeId<ModuleId>(i)))] + 1;
-  }
   std::vector<bool> begun(tree.size());
   begun[Index(ModuleTree::kRoot)] = true;
   std::vector<std::size_t> at_depth(tree.size() + 1, 0);  // borders
@@ -64,7 +59,7 @@ void PartPlanner::FindBorders() {
     }
     if (any && outermost != kNo<ModuleId>) {
       borders_.push_back({i, outermost});
-      ++at_depth[depths[Index(outermost)]];
+      ++at_depth[tree.Depth(outermost)];
     }
     any = true;
   }
@@ -81,7 +76,7 @@ void PartPlanner::FindBorders() {
     std::size_t seen = 0;
     std::erase_if(borders_, [&](const Border& border) {
       if (border.module == kNo<ModuleId>) return false;
-      const std::size_t at = depths[Index(border.module)];
+      const std::size_t at = tree.Depth(border.module);
       if (at != depth + 1) return at > depth + 1;
       const std::size_t before = seen++;
       return before * some / all == seen * some / all;
@@ -225,17 +220,18 @@ PartPlanner::Prefix PartPlanner::ModulesWithin(
 }
 
 std::string CostText(PlanBy by, std::uint64_t cost) {
-  if (cost >= sizes::kOver) return "over 2^63";
   switch (by) {
     case PlanBy::kWeights:
     case PlanBy::kMemory:
-      return BytesText(cost);
+      return AmountText(cost, Unit::kBytes);
     case PlanBy::kFlops:
-      return Compact(cost) + " FLOPs";
+      return AmountText(cost) + (cost >= sizes::kOver ? "" : " FLOPs");
     case PlanBy::kTime:  // in microseconds
       break;
   }
-  return fmt::format("{:.3f} ms", static_cast<double>(cost) / 1000);
+  return cost >= sizes::kOver
+             ? AmountText(cost)
+             : fmt::format("{:.3f} ms", static_cast<double>(cost) / 1000);
 }
 
 std::string PlanText(const PartPlan& plan) {

@@ -12,6 +12,21 @@
 namespace onnx_tag {
 namespace {
 
+// The claims of a mapping for modules of `to`; those for others are left out.
+void TakeOver(const ModuleTree& from, const ModuleTree& to,
+              std::vector<GatheredClaim>& claims) {
+  constexpr auto kUnknown = static_cast<ModuleId>(0xfffffffe);
+  IdVector<ModuleId, ModuleId> same(from.size(), kUnknown);
+  for (GatheredClaim& claim : claims) {
+    ModuleId& module = same[claim.module];
+    if (module == kUnknown) module = to.Find(from.Path(claim.module));
+    claim.module = module;
+  }
+  std::erase_if(claims, [](const GatheredClaim& claim) {
+    return claim.module == kNo<ModuleId>;
+  });
+}
+
 class Pages {
  public:
   Pages(const ReportOptions& options, Terminal& terminal)
@@ -114,8 +129,7 @@ class Pages {
     outputs.Write();
     outputs.Commit();
     if (path == "-") return;
-    const bool same = outputs.FateOf(path) == PendingOutputs::Fate::kUnchanged;
-    result_.Line("{} {} ({} bytes)", same ? "unchanged" : "wrote", path,
+    result_.Line("{} {} ({} bytes)", Deed(outputs.FateOf(path), false), path,
                  WithThousands(page.size()));
   }
 
@@ -126,6 +140,51 @@ class Pages {
 };
 
 }  // namespace
+
+ReportedModel LoadReported(const std::string& path,
+                           const TagSourceOptions& source,
+                           std::span<const sizes::GivenShape> shapes,
+                           const ProfileSource& profile, Terminal& terminal) {
+  ClaimGatherer gatherer;
+  ReportedModel reported{TaggedModel::Load(path, source, terminal, &gatherer)};
+  const TaggedModel& model = reported.model;
+  if (model.file() != nullptr) {
+    if (model.source() == TaggedModel::kMapped) {
+      reported.claims = gatherer.Take();
+    } else {
+      const MappingFacts facts = ReadFacts(source.mapping);
+      const Tagging mapped = model.file()->Map([&](const Model& read) {
+        return MapNodes(read, source.mapping, facts, &gatherer);
+      });
+      model.file()->file().CheckUnchanged();
+      reported.claims = gatherer.Take();
+      TakeOver(mapped.modules, model.tagging().modules,
+               reported.claims->winners);
+      TakeOver(mapped.modules, model.tagging().modules,
+               reported.claims->others);
+    }
+  }
+  reported.costs = CostsOf(model, shapes);
+  if (!profile.file.empty()) {
+    reported.numbers = ReadNodeNumbers(model, profile);
+    reported.profile = FileName(profile.file);
+  }
+  return reported;
+}
+
+ZooEntry DescribeForZoo(const ReportedModel& reported) {
+  const SidecarModel& about = reported.model.about();
+  ZooEntry entry;
+  entry.file = about.file;
+  entry.root_class = reported.model.tagging().root.name;
+  entry.producer = about.producer;
+  entry.dialect = about.dialect;
+  entry.coverage = CountTags(reported.model.tagging());
+  entry.modules = reported.model.tagging().modules.count();
+  entry.has_sums = reported.costs != nullptr;
+  if (reported.costs) entry.sums = reported.costs->sizes.all;
+  return entry;
+}
 
 Result RunReport(const ReportOptions& options, Terminal& terminal) {
   const std::string& first = options.inputs[0];

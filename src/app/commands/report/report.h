@@ -2,6 +2,7 @@
 #ifndef ONNX_TAG_APP_COMMANDS_REPORT_REPORT_H_
 #define ONNX_TAG_APP_COMMANDS_REPORT_REPORT_H_
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,9 +11,9 @@
 
 #include "app/commands/compare/compare.h"
 #include "app/commands/profile/kernels.h"
+#include "app/commands/read/model_sizes.h"
 #include "app/commands/read/tagged_model.h"
 #include "mapping/mapping/observed_mapping.h"
-#include "uses/sizes/module_sizes.h"
 
 namespace onnx_tag {
 
@@ -21,14 +22,7 @@ struct ReportedModel {
   TaggedModel model;
   // None if only a sidecar is at hand.
   std::optional<GatheredClaims> claims = {};
-  std::optional<sizes::Shapes> shapes = {};
-  std::optional<sizes::ModelSizes> sizes = {};
-  std::string flops_formula = {};  // its leading terms
-  // By SymbolId: the number that sizes are for, and what it must equal.
-  struct Symbol {
-    sizes::Dim number, equal;
-  };
-  std::vector<Symbol> symbols = {};
+  std::unique_ptr<const ModelCosts> costs = {};
   // Of a profile, which is this file.
   std::optional<NodeNumbers> numbers = {};
   std::string profile = {};

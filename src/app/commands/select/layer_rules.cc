@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/text.h"
+#include "core/hierarchy/roll_up.h"
 
 namespace onnx_tag {
 namespace {
@@ -21,29 +22,30 @@ struct Counts {
   std::uint64_t total = 0;
   std::uint64_t chosen_own = 0;
   std::uint64_t chosen_total = 0;
+  std::uint32_t children = 0;  // those with nodes
 
   bool whole() const { return total > 0 && chosen_total == total; }
 };
 
-std::vector<Counts> CountModules(const Tagging& tagging,
-                                 const std::vector<NodeId>& selected) {
-  std::vector<Counts> counts(tagging.modules.size());
+IdVector<ModuleId, Counts> CountModules(const Tagging& tagging,
+                                        const std::vector<NodeId>& selected) {
+  IdVector<ModuleId, Counts> counts(tagging.modules.size());
   for (const Tag& tag : tagging.tags) {
-    if (tag.tagged()) ++counts[Index(tag.module)].own;
+    if (tag.tagged()) ++counts[tag.module].own;
   }
   for (const NodeId node : selected) {
     const Tag& tag = tagging.tags[node];
-    if (tag.tagged()) ++counts[Index(tag.module)].chosen_own;
+    if (tag.tagged()) ++counts[tag.module].chosen_own;
   }
-  // A module's id is greater than its parent's.
-  for (std::size_t i = counts.size(); i-- > 0;) {
-    counts[i].total += counts[i].own;
-    counts[i].chosen_total += counts[i].chosen_own;
-    if (i == 0) break;
-    Counts& parent = counts[Index(tagging.modules.Parent(MakeId<ModuleId>(i)))];
-    parent.total += counts[i].total;
-    parent.chosen_total += counts[i].chosen_total;
+  for (Counts& count : counts) {
+    count.total = count.own;
+    count.chosen_total = count.chosen_own;
   }
+  RollUp(tagging.modules, counts, [](Counts& to, const Counts& from) {
+    to.total += from.total;
+    to.chosen_total += from.chosen_total;
+    to.children += from.total > 0;
+  });
   return counts;
 }
 
@@ -69,24 +71,18 @@ LayerRules LayerRulesFor(const Tagging& tagging,
                                   "the setting cannot hold"});
     }
   }
-  const std::vector<Counts> counts = CountModules(tagging, selected);
-  std::vector<std::uint32_t> children(counts.size());  // those with nodes
-  for (std::size_t i = 1; i < counts.size(); ++i) {
-    const ModuleId parent = tree.Parent(MakeId<ModuleId>(i));
-    children[Index(parent)] += counts[i].total > 0;
-  }
+  const IdVector<ModuleId, Counts> counts = CountModules(tagging, selected);
   // A rule for the whole subtree below a module; where all of it is in one
   // child, the child's says more.
   const auto has_prefix = [&](ModuleId id) {
-    const Counts& count = counts[Index(id)];
+    const Counts& count = counts[id];
     return id != ModuleTree::kRoot && count.whole() &&
-           count.total != count.own &&
-           (count.own > 0 || children[Index(id)] > 1);
+           count.total != count.own && (count.own > 0 || count.children > 1);
   };
-  std::vector<char> covered(counts.size());
+  IdVector<ModuleId, char> covered(counts.size());
   for (std::size_t i = 1; i < counts.size(); ++i) {
     const ModuleId id = MakeId<ModuleId>(i);
-    const Counts& count = counts[i];
+    const Counts& count = counts[id];
     if (count.chosen_own > 0) result.modules.push_back(id);
     if (count.chosen_own > 0 && count.chosen_own < count.own) {
       result.split.push_back(Message("{}: {} of its {}", tree.Path(id),
@@ -94,8 +90,8 @@ LayerRules LayerRulesFor(const Tagging& tagging,
                                      Count(count.own, "node")));
     }
     const ModuleId parent = tree.Parent(id);
-    covered[i] = covered[Index(parent)] || has_prefix(parent);
-    if (covered[i]) continue;
+    covered[id] = covered[parent] || has_prefix(parent);
+    if (covered[id]) continue;
     if (count.chosen_own > 0) result.rules.push_back("=" + tree.Path(id));
     if (has_prefix(id)) result.rules.push_back(tree.Path(id) + ".");
   }

@@ -9,6 +9,7 @@
 #include "app/commands/read/nodes.h"
 #include "app/commands/read/part_plan.h"
 #include "app/commands/select/layer_rules.h"
+#include "app/render/facts.h"
 #include "app/render/render.h"
 #include "core/tagging/words.h"
 #include "onnx_tag/error.h"
@@ -26,17 +27,40 @@ struct ToolInput {
 
 using Names = std::vector<std::string>;
 
-Names NamesOf(const Selection& selection, const std::vector<NodeId>& nodes) {
+// A regular expression of Python that fits this name alone.
+std::string PatternOf(const std::string& name) {
+  constexpr std::string_view kSpecial = R"(\^$.|?*+()[]{})";
+  std::string pattern = "^";
+  for (const char c : name) {
+    if (kSpecial.find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return pattern + "$";
+}
+
+// What a tool calls a node.
+struct Naming {
+  // The quantizer splits a Gemm in two before it looks at the lists.
+  bool splits_gemm = false;
+  bool patterns = false;
+};
+
+Names NamesOf(const Selection& selection, const std::vector<NodeId>& nodes,
+              const Naming& naming = {}) {
+  const Model& model = selection.model.model();
   Names names;
   for (const NodeId node : nodes) {
-    names.emplace_back(selection.model.model()[node].name);
+    const std::string name(model[node].name);
+    const auto add = [&](const std::string& one) {
+      names.push_back(naming.patterns ? PatternOf(one) : one);
+    };
+    add(name);
+    if (!naming.splits_gemm || model.OpType(node) != "Gemm") continue;
+    add(name + "_MatMul");
+    add(name + "_Add");
   }
   return names;
 }
-Names NamesOf(const Selection& selection) {
-  return NamesOf(selection, selection.nodes);
-}
-
 // 'it'\''s': one word for a shell.
 std::string ShellWord(const std::string& text) {
   std::string word = "'";
@@ -67,7 +91,7 @@ std::string Arguments(const SelectOptions& options,
 
 // ---------------------------------------------------------------- names
 ToolInput WriteNames(const Selection& selection, const SelectOptions& options) {
-  const Names names = NamesOf(selection);
+  const Names names = NamesOf(selection, selection.nodes);
   ToolInput input;
   if (options.format == SelectFormat::kPython) {
     input.text = JsonLine(names);
@@ -87,26 +111,10 @@ ToolInput WriteNames(const Selection& selection, const SelectOptions& options) {
 }
 
 // ---------------------------------------------------------------- quantizers
-// The quantizer splits a Gemm in two before it looks at the lists.
-void AddQuantizerNames(const Model& nodes, NodeId node, Names& names) {
-  const std::string name(nodes[node].name);
-  names.push_back(name);
-  if (nodes.OpType(node) != "Gemm") return;
-  names.push_back(name + "_MatMul");
-  names.push_back(name + "_Add");
-}
-
-Names QuantizerNames(const Selection& selection) {
-  Names names;
-  for (const NodeId node : selection.nodes) {
-    AddQuantizerNames(selection.model.model(), node, names);
-  }
-  return names;
-}
-
 ToolInput WriteOrtQuant(const Selection& selection,
                         const SelectOptions& options) {
-  const Names names = QuantizerNames(selection);
+  const Names names =
+      NamesOf(selection, selection.nodes, {.splits_gemm = true});
   return {Arguments(options,
                     {{"nodes_to_quantize", options.exclude ? Names() : names},
                      {"nodes_to_exclude", options.exclude ? names : Names()}})};
@@ -117,31 +125,16 @@ ToolInput WriteOlive(const Selection& selection, const SelectOptions& options) {
   const Datum pass = Datum::Object(
       {{"type", "OnnxDynamicQuantization"},
        {options.exclude ? "nodes_to_exclude" : "nodes_to_quantize",
-        QuantizerNames(selection)}});
+        NamesOf(selection, selection.nodes, {.splits_gemm = true})}});
   return {JsonLine(
       Datum::Object({{"passes", Datum::Object({{"quantization", pass}})}}))};
 }
 
-// Some tools take regular expressions of Python where others take names.
-std::string PatternOf(const std::string& name) {
-  constexpr std::string_view kSpecial = R"(\^$.|?*+()[]{})";
-  std::string pattern = "^";
-  for (const char c : name) {
-    if (kSpecial.find(c) != std::string_view::npos) pattern += '\\';
-    pattern += c;
-  }
-  return pattern + "$";
-}
-
 ToolInput WriteModelopt(const Selection& selection,
                         const SelectOptions& options) {
-  Names patterns;
-  for (const std::string& name : NamesOf(selection)) {
-    patterns.push_back(PatternOf(name));
-  }
   return {Arguments(
       options, {{options.exclude ? "nodes_to_exclude" : "nodes_to_quantize",
-                 patterns}})};
+                 NamesOf(selection, selection.nodes, {.patterns = true})}})};
 }
 
 // ---------------------------------------------------------------- the rest
@@ -195,15 +188,11 @@ ToolInput WriteNncf(const Selection& selection, const SelectOptions& options) {
 ToolInput WriteNeuralCompressor(const Selection& selection,
                                 const SelectOptions& options) {
   LeftAlone left = NodesLeftAlone(selection, options);
-  Names names;
-  for (const NodeId node : left.nodes) {
-    AddQuantizerNames(selection.model.model(), node, names);
-  }
   const Datum type = Datum::Object({{"dtype", Datum::List{"fp32"}}});
   Datum dict = Datum::Object({});
-  for (const std::string& name : names) {
-    dict.Set(PatternOf(name),
-             Datum::Object({{"activation", type}, {"weight", type}}));
+  for (const std::string& name : NamesOf(
+           selection, left.nodes, {.splits_gemm = true, .patterns = true})) {
+    dict.Set(name, Datum::Object({{"activation", type}, {"weight", type}}));
   }
   return {Arguments(options, {{"op_name_dict", dict}}),
           std::move(left.obstacles)};
@@ -221,7 +210,7 @@ ToolInput WriteFp16(const Selection& selection, const SelectOptions& options) {
 // ---------------------------------------------------------------- polygraphy
 ToolInput WritePolygraphy(const Selection& selection,
                           const SelectOptions& options) {
-  const Names names = NamesOf(selection);
+  const Names names = NamesOf(selection, selection.nodes);
   ToolInput input;
   if (options.format == SelectFormat::kJson) {
     Datum precisions = Datum::Object({});
@@ -349,18 +338,17 @@ std::string Added(const Model& nodes, const std::vector<NodeId>& added,
 }
 
 Datum Addresses(const Model& nodes, const std::vector<NodeId>& list) {
-  Datum::List addresses;
-  for (const NodeId node : list) {
-    addresses.push_back(Datum::Object(
-        {{"index", nodes[node].index}, {"name", nodes[node].name}}));
-  }
-  return addresses;
+  return ListOf(list, [&](NodeId node) {
+    return Datum::Object(
+        {{"index", nodes[node].index}, {"name", nodes[node].name}});
+  });
 }
 
 ToolInput WriteExtract(const Selection& selection,
                        const SelectOptions& options) {
   const Model& nodes = selection.model.model();
-  const Cut cut = CutOut(selection.model, selection.nodes);
+  const Cut cut =
+      PartCutter(nodes, CutBy::kExtractModel).CutOutClosed(selection.nodes);
   ToolInput input;
   for (const Cut::Obstacle& obstacle : cut.obstacles) {
     input.obstacles.push_back(NodeLine(nodes, obstacle.node, obstacle.why));

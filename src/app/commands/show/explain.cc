@@ -11,6 +11,7 @@
 #include "app/commands/read/modules.h"
 #include "app/commands/read/nodes.h"
 #include "app/commands/read/tagged_model.h"
+#include "app/render/facts.h"
 #include "app/render/render.h"
 #include "core/graph/operators.h"
 #include "core/tagging/module_format.h"
@@ -174,10 +175,9 @@ std::string ValuesText(const Model& model, std::span<const ValueId> values) {
   return Join(names);
 }
 
-// The role as people write it: "attention/query, self, layer 0".
-std::string RoleText(const Role& role) {
-  std::string text(EnumToWord(kRoleTypeNames, role.type));
-  if (!role.component.empty()) text += "/" + role.component;
+// "attention/query, self, layer 0 (certain)"
+std::string RoleLine(const Role& role) {
+  std::string text = RoleText(role);
   if (role.attention_kind != AttentionKind::kNone) {
     text += ", ";
     text += EnumToWord(kAttentionKindNames, role.attention_kind);
@@ -239,7 +239,7 @@ void AddText(const Model& model, const Tagging& tagging, NodeId node,
   const Tag& tag = tagging.tags[node];
   if (tag.tagged()) {
     result.Line("  role   {}\n  class  {}\n  tag    {}",
-                RoleText(tagging.roles[tag.role]),
+                RoleLine(tagging.roles[tag.role]),
                 Ours{ClassLine(tagging, tag.module)},
                 ModuleFormat(tagging).HierarchyTag(tag));
   }
@@ -324,17 +324,9 @@ Result ExplainNode(const Model& model, const Tagging& tagging, NodeId node,
     if (key != "origins") result.data.Set(key, value);
   }
   const std::vector<SourceLine> frames = tagging.lines.FramesOf(node);
-  if (!frames.empty()) {
-    Datum::List values;
-    for (const SourceLine& frame : frames) values.push_back(LineValue(frame));
-    result.data.Set("frames", std::move(values));
-  }
-  Datum::List claims;
-  for (const ExplainedClaim& claim : explanation.claims) {
-    claims.push_back(ClaimValue(claim));
-  }
-  result.data.Add(
-      {{"claims", std::move(claims)}, {"notes", explanation.notes}});
+  if (!frames.empty()) result.data.Set("frames", ListOf(frames, LineValue));
+  result.data.Add({{"claims", ListOf(explanation.claims, ClaimValue)},
+                   {"notes", explanation.notes}});
   return result;
 }
 

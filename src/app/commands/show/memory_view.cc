@@ -6,8 +6,10 @@
 #include <algorithm>
 
 #include "app/commands/read/nodes.h"
+#include "app/render/facts.h"
 #include "base/text.h"
 #include "core/graph/operators.h"
+#include "core/hierarchy/roll_up.h"
 
 namespace onnx_tag {
 MemoryView::MemoryView(const TaggedModel& model, const ModelCosts& costs)
@@ -26,12 +28,9 @@ MemoryView::MemoryView(const TaggedModel& model, const ModelCosts& costs)
     peak = std::max(peak, live_[i]);
     if (live_[i] > live_[peak_step_]) peak_step_ = i;
   }
-  // A module's id is greater than its parent's.
-  for (std::size_t i = peaks_.size(); i-- > 1;) {
-    const auto id = MakeId<ModuleId>(i);
-    std::uint64_t& above = peaks_[tagging.modules.Parent(id)];
-    above = std::max(above, peaks_[id]);
-  }
+  RollUp(tagging.modules, peaks_, [](std::uint64_t& above, std::uint64_t peak) {
+    above = std::max(above, peak);
+  });
   FindCaches();
 }
 
@@ -113,15 +112,6 @@ std::vector<std::uint32_t> MemoryView::HeldAtPeak() const {
   return held;
 }
 
-std::string MemoryView::NodeText(NodeId node) const {
-  const Model& nodes = model_.model();
-  std::string text = nodes.Address(node);
-  for (const std::string_view word : {nodes.OpType(node), nodes[node].name}) {
-    if (!word.empty()) text += Message(" {}", Short{word, 100});
-  }
-  return text;
-}
-
 void MemoryView::AddHeader(Result& result) const {
   const std::string dimensions =
       costs_.sizes.dimensions.empty() ? "" : " for " + costs_.sizes.dimensions;
@@ -132,8 +122,9 @@ void MemoryView::AddHeader(Result& result) const {
                   : ", without " + Count(run_.unknown_values(), "value") +
                         " of unknown size");
   if (!live_.empty()) {
-    result.Line("  peak        {}",
-                Ours{NodeText(run_.steps()[peak_step_].node)});
+    result.Line(
+        "  peak        {}",
+        Ours{NodeText(model_.model(), run_.steps()[peak_step_].node, 100)});
   }
   if (!caches_.empty()) {
     result.Line("  caches      {} of earlier tokens, {} returned",
@@ -149,12 +140,14 @@ void MemoryView::AddPeak(Result& result) const {
   result.Line("\nheld at the peak:");
   for (std::size_t i = 0; i < held.size() && i < kShown; ++i) {
     const sizes::MainRun::Item& item = run_.items()[held[i]];
-    result.Line("  {:>9}  {}{}  {}", BytesText(item.bytes),
-                Short{model.ValueName(item.value), 100},
-                is_cache_[Index(item.value)] ? " (cache)" : "",
-                Ours{item.maker == sizes::MainRun::kNobody
-                         ? "an input"
-                         : "of " + NodeText(run_.steps()[item.maker].node)});
+    result.Line(
+        "  {:>9}  {}{}  {}", BytesText(item.bytes),
+        Short{model.ValueName(item.value), 100},
+        is_cache_[Index(item.value)] ? " (cache)" : "",
+        Ours{item.maker == sizes::MainRun::kNobody
+                 ? "an input"
+                 : "of " +
+                       NodeText(model, run_.steps()[item.maker].node, 100)});
   }
   if (held.size() > kShown) {
     std::uint64_t rest = 0;
@@ -171,31 +164,31 @@ void MemoryView::AddPeak(Result& result) const {
 }
 
 Datum MemoryView::Data() const {
-  const Model& model = model_.model();
-  Datum::List held, caches;
-  for (const std::uint32_t id : HeldAtPeak()) {
-    const sizes::MainRun::Item& item = run_.items()[id];
-    held.push_back(Datum::Object(
-        {{"value", model.ValueName(item.value)},
-         {"bytes", item.bytes},
-         {"node",
-          item.maker == sizes::MainRun::kNobody
-              ? Datum()
-              : NodeValue(model_.model(), run_.steps()[item.maker].node)}}));
-  }
-  for (const Cache& cache : caches_) {
-    caches.push_back(Datum::Object({{"value", cache.name},
-                                    {"bytes", cache.bytes},
-                                    {"input", cache.is_input}}));
-  }
+  // Null for what no node makes.
+  const auto node = [&](bool is_made, std::size_t step) {
+    return is_made ? NodeValue(model_.model(), run_.steps()[step].node)
+                   : Datum();
+  };
   return Datum::Object(
       {{"peak", peak()},
-       {"peak_node", live_.empty() ? Datum()
-                                   : NodeValue(model_.model(),
-                                               run_.steps()[peak_step_].node)},
-       {"held", std::move(held)},
+       {"peak_node", node(!live_.empty(), peak_step_)},
+       {"held", ListOf(HeldAtPeak(),
+                       [&](std::uint32_t id) {
+                         const sizes::MainRun::Item& item = run_.items()[id];
+                         return Datum::Object(
+                             {{"value", model_.model().ValueName(item.value)},
+                              {"bytes", item.bytes},
+                              {"node",
+                               node(item.maker != sizes::MainRun::kNobody,
+                                    item.maker)}});
+                       })},
        {"unknown_values", run_.unknown_values()},
-       {"caches", std::move(caches)},
+       {"caches", ListOf(caches_,
+                         [](const Cache& cache) {
+                           return Datum::Object({{"value", cache.name},
+                                                 {"bytes", cache.bytes},
+                                                 {"input", cache.is_input}});
+                         })},
        {"assumptions", kAssumptions}});
 }
 

@@ -46,7 +46,6 @@ class MemoryView {
   // The items that are held while the step of the peak runs, the largest first.
   std::vector<std::uint32_t> HeldAtPeak() const;
   std::uint64_t SumOf(bool is_input) const;
-  std::string NodeText(NodeId node) const;
 
   const TaggedModel& model_;
   const ModelCosts& costs_;

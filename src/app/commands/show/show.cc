@@ -1,6 +1,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,7 +16,7 @@
 #include "app/commands/read/nodes.h"
 #include "app/commands/read/tagged_model.h"
 #include "app/commands/show/memory_view.h"
-#include "app/commands/show/size_range.h"
+#include "app/render/facts.h"
 #include "core/tagging/words.h"
 #include "onnx_tag/error.h"
 #include "uses/sizes/formula_text.h"
@@ -24,35 +27,6 @@ namespace {
 // Rows that still make a picture; a deeper look is --depth or --module.
 constexpr std::size_t kMostRows = 200;
 
-// The nodes of each module, in file order.
-class NodesByModule {
- public:
-  explicit NodesByModule(const Tagging& tagging) : tags_(tagging.tags) {
-    for (const NodeId node : AllIds<NodeId>(tags_.size())) {
-      nodes_.push_back(node);
-    }
-    std::stable_sort(nodes_.begin(), nodes_.end(), [&](NodeId a, NodeId b) {
-      return tags_[a].module < tags_[b].module;
-    });
-  }
-  // kNo: the untagged ones.
-  std::span<const NodeId> Of(ModuleId module) const {
-    const auto first = std::partition_point(
-        nodes_.begin(), nodes_.end(),
-        [&](NodeId node) { return tags_[node].module < module; });
-    const auto last = std::partition_point(
-        first, nodes_.end(),
-        [&](NodeId node) { return tags_[node].module == module; });
-    return std::span(nodes_).subspan(
-        static_cast<std::size_t>(first - nodes_.begin()),
-        static_cast<std::size_t>(last - first));
-  }
-
- private:
-  const IdVector<NodeId, Tag>& tags_;
-  std::vector<NodeId> nodes_;
-};
-
 // What there is to show.
 struct View {
   View(const ShowOptions& asked, Terminal& terminal)
@@ -62,12 +36,14 @@ struct View {
         tops(FindModules(tagging.modules, asked.module, asked.model)),
         coverage(CountTags(tagging)),
         counts(tagging),
-        nodes(tagging),
         tree(tagging, counts),
         parameters(model.parameters()),
         total_parameters(parameters.Totals(tagging.modules)),
         costs(CostsOf(model, asked.shapes)),
         sizes(costs ? &costs->sizes : nullptr) {
+    for (const NodeId node : AllIds<NodeId>(tagging.tags.size())) {
+      if (asked.nodes) nodes[tagging.tags[node].module].push_back(node);
+    }
     if (sizes == nullptr) return;
     totals = sizes->Totals(tagging.modules);
     if (asked.by == ShowBy::kMemory) memory.emplace(model, *costs);
@@ -81,7 +57,6 @@ struct View {
   const std::vector<ModuleId> tops;  // of the subtrees to show
   const Coverage coverage;
   const ModuleCounts counts;
-  const NodesByModule nodes;
   const FoldedTree tree;
   const ParameterCounts parameters;
   const IdVector<ModuleId, std::uint64_t> total_parameters;
@@ -89,13 +64,16 @@ struct View {
   const sizes::ModelSizes* const sizes;     // likewise
   std::optional<MemoryView> memory;         // with --by memory
   IdVector<ModuleId, sizes::Sums> totals;   // of a module and its submodules
+  // With --nodes: those of each module, in file order; kNo: the untagged ones.
+  std::map<ModuleId, std::vector<NodeId>> nodes;
 };
 
-// ---------------------------------------------------------------- the header
-std::string OrUnknown(std::string_view text) {
-  return Message("{}", text.empty() ? "unknown" : text);
+std::vector<NodeId> NodesOf(const View& view, ModuleId module) {
+  const auto at = view.nodes.find(module);
+  return at == view.nodes.end() ? std::vector<NodeId>() : at->second;
 }
 
+// ---------------------------------------------------------------- the header
 // A list as the value of a header line, continued below itself before it is
 // wider than a terminal.
 std::string Wrapped(std::string_view list) {
@@ -189,44 +167,45 @@ void AddHeader(const View& view, Result& result) {
   result.Line("");
 }
 
-// ---------------------------------------------------------------- the tree
-struct Numbers {
-  std::uint64_t nodes = 0;
-  Datum::Levels by_confidence = {};
-  std::uint64_t parameters = 0;
-  std::uint64_t flops = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t memory = 0;  // the most, not the sum
-
-  std::uint64_t Of(ShowBy by) const {
-    return by == ShowBy::kFlops        ? flops
-           : by == ShowBy::kMemory     ? memory
-           : by == ShowBy::kParameters ? parameters
-           : by == ShowBy::kBytes      ? bytes
-                                       : nodes;
+// ---------------------------------------------------------------- the numbers
+// A number of a module with all below it; kNo: of what no module has. Without
+// a model, numbers that need one are 0.
+std::uint64_t NumberOf(const View& view, ShowBy by, ModuleId id) {
+  const bool none = id == kNo<ModuleId>;
+  if (by == ShowBy::kNodes) {
+    return none ? view.coverage.untagged() : view.counts.Total(id);
   }
-};
-
-Numbers NumbersOf(const View& view, const std::vector<ModuleId>& modules) {
-  Numbers numbers;
-  for (const ModuleId id : modules) {
-    numbers.nodes += view.counts.Total(id);
-    numbers.parameters += view.total_parameters[id];
-    if (view.sizes != nullptr) {
-      numbers.flops =
-          std::min(sizes::kOver, numbers.flops + view.totals[id].flops);
-      numbers.bytes += view.totals[id].bytes;
-      if (view.memory) {
-        numbers.memory = std::max(numbers.memory, view.memory->PeakOf(id));
-      }
-    }
-    for (std::size_t level = 0; level < 4; ++level) {
-      numbers.by_confidence[level] += view.counts.ByConfidence(id)[level];
-    }
+  if (by == ShowBy::kParameters) {
+    return none ? view.parameters.unplaced : view.total_parameters[id];
   }
-  return numbers;
+  if (view.sizes == nullptr) return 0;
+  if (by == ShowBy::kMemory) return view.memory->PeakOf(id);
+  const sizes::Sums& sums = none ? view.sizes->untagged : view.totals[id];
+  return by == ShowBy::kFlops ? sums.flops : sums.bytes;
 }
 
+// Of several; of memory the most, for they run one after another.
+std::uint64_t NumberOf(const View& view, ShowBy by,
+                       std::span<const ModuleId> modules) {
+  std::uint64_t sum = 0;
+  for (const ModuleId id : modules) {
+    const std::uint64_t one = NumberOf(view, by, id);
+    sum =
+        by == ShowBy::kMemory ? std::max(sum, one) : sizes::CappedSum(sum, one);
+  }
+  return sum;
+}
+
+std::uint64_t NumberOfAll(const View& view, ShowBy by) {
+  return NumberOf(view, by, std::array{ModuleTree::kRoot, kNo<ModuleId>});
+}
+
+std::string NumberText(ShowBy by, std::uint64_t number) {
+  const bool bytes = by == ShowBy::kBytes || by == ShowBy::kMemory;
+  return AmountText(number, bytes ? Unit::kBytes : Unit::kPlain);
+}
+
+// ---------------------------------------------------------------- the tree
 bool HasOtherClasses(const Tagging& tagging, ModuleId module) {
   const ModuleFacts* const facts = tagging.FactsOf(module);
   return facts != nullptr && !facts->candidates.empty() &&
@@ -271,194 +250,151 @@ Extent FindExtent(const View& view) {
   return extent;
 }
 
-class TreeTable {
- public:
-  TreeTable(std::shared_ptr<const View> view, const FoldOptions& folding)
-      : view_(std::move(view)), folding_(folding) {
-    all_.nodes = view_->coverage.nodes;
-    all_.parameters = view_->parameters.all;
-    if (view_->sizes != nullptr) {
-      all_.bytes = view_->sizes->all.bytes;
-      if (view_->memory) all_.memory = view_->memory->peak();
-      if (FlopsKnown(*view_->sizes) || view_->options.by == ShowBy::kFlops) {
-        all_.flops = view_->sizes->all.flops;
+// A row of the tree: modules, the untagged nodes (kNo), or one node of those.
+struct ShownRow {
+  std::vector<ModuleId> modules = {};
+  Datum label = {};
+  std::string class_name = {};
+  NodeId node = kNo<NodeId>;
+
+  bool is_node() const { return node != kNo<NodeId>; }
+  Datum::Levels Levels(const View& view) const {
+    Datum::Levels levels = {};
+    for (const ModuleId id : modules) {
+      if (id == kNo<ModuleId>) continue;
+      for (std::size_t level = 0; level < levels.size(); ++level) {
+        levels[level] += view.counts.ByConfidence(id)[level];
       }
     }
+    return levels;
   }
+};
 
-  Table Make() const {
-    if (IsByOne()) return MakeByOne();
-    const std::size_t digits = std::to_string(all_.nodes).size();
-    Table table{{Right("nodes", std::max<std::size_t>(digits, 5))}, {}, {}};
-    if (HasShare()) table.columns.push_back(Right("share", 7));
-    if (all_.parameters > 0) table.columns.push_back(Right("params", 8));
-    if (all_.flops > 0) table.columns.push_back(Right("FLOPs", 8));
-    table.columns.push_back({.heading = "sure", .width = 8});
-    table.columns.push_back(
-        {.heading = "module", .ragged = true, .longest = std::string::npos});
-    table.columns.push_back({.heading = "class", .ragged = true});
-    table.more = [self = *this](const Table::Use& use) { self.Rows(use); };
-    return table;
+Datum ShareOf(const View& view, ShowBy by, const ShownRow& row) {
+  const std::uint64_t all = NumberOfAll(view, by);
+  if (row.is_node()) return "";
+  if (all == 0) return "-";
+  return Datum::Share(100.0 *
+                      static_cast<double>(NumberOf(view, by, row.modules)) /
+                      static_cast<double>(all));
+}
+
+// Of a node its FLOPs alone.
+std::string NumberText(const View& view, ShowBy by, const ShownRow& row) {
+  if (!row.is_node()) return NumberText(by, NumberOf(view, by, row.modules));
+  if (by != ShowBy::kFlops || !view.costs) return "";
+  const sizes::Dim flops = view.sizes->flops[row.node];
+  return flops.IsNumber() && flops.number() >= 0
+             ? NumberText(by, static_cast<std::uint64_t>(flops.number()))
+             : sizes::FormulaText(view.costs->shapes.formulas(), flops);
+}
+
+std::string FormulaOf(const View& view, const ShownRow& row) {
+  if (!view.costs) return "";
+  if (row.is_node()) {
+    return FormulaText(*view.costs, view.costs->shapes.Flops(row.node));
   }
-
- private:
-  static Column Right(std::string heading, std::size_t width) {
-    return {.heading = std::move(heading), .right = true, .width = width};
+  sizes::FormulaSum sum(view.costs->shapes.formulas());
+  for (const ModuleId id : row.modules) {
+    sum.Add(id == kNo<ModuleId> ? view.costs->formulas.untagged.flops
+                                : view.costs->formulas.totals[id].flops);
   }
+  return FormulaText(*view.costs, sum.Total());
+}
 
-  bool IsByOne() const { return view_->options.by != ShowBy::kAll; }
-
-  // Numbers, shares and formulas of one measure.
-  Table MakeByOne() const {
-    Table table{
-        {Right(std::string(EnumToWord(kShowByNames, view_->options.by)), 12),
-         Right("share", 8),
-         {.heading = "module", .ragged = true, .longest = std::string::npos},
-         {.heading = "class", .ragged = true}},
-        {},
-        {}};
-    if (view_->options.by == ShowBy::kMemory) {
-      table.columns.insert(table.columns.begin() + 2, Right("weights", 10));
+// What people see of a row: a little of each measure, or one in detail.
+Facts TextFacts(const View& view, const ShownRow& row) {
+  Facts facts;
+  const auto add = [&](std::string_view heading, std::size_t width,
+                       Datum value) {
+    facts.push_back({{.heading = std::string(heading),
+                      .right = true,
+                      .width = width,
+                      .unit = Unit::kPercent},
+                     std::move(value)});
+  };
+  const ShowBy by = view.options.by;
+  if (by == ShowBy::kAll) {
+    const auto part = [&](ShowBy of) {
+      return NumberOf(view, of, row.modules) == 0 ? Datum()
+                                                  : ShareOf(view, of, row);
+    };
+    const std::size_t digits = std::to_string(view.coverage.nodes).size();
+    const bool parameters = view.parameters.all > 0;
+    const bool flops =
+        NumberOfAll(view, ShowBy::kFlops) > 0 && FlopsKnown(*view.sizes);
+    add("nodes", std::max<std::size_t>(digits, 5),
+        row.is_node() ? Datum() : NumberOf(view, ShowBy::kNodes, row.modules));
+    // Where the shares of parameters and FLOPs are known, that of nodes says
+    // little.
+    if (!parameters || !flops) {
+      add("share", 7, ShareOf(view, ShowBy::kNodes, row));
     }
-    if (view_->options.by == ShowBy::kFlops) {
-      table.columns.push_back({.heading = "formula", .longest = 400});
+    if (parameters) add("params", 8, part(ShowBy::kParameters));
+    if (flops) add("FLOPs", 8, part(ShowBy::kFlops));
+    facts.push_back({{.heading = "sure", .width = 8}, row.Levels(view)});
+  } else {
+    add(EnumToWord(kShowByNames, by), 12, NumberText(view, by, row));
+    add("share", 8, ShareOf(view, by, row));
+    if (by == ShowBy::kMemory) {
+      add("weights", 10, NumberText(view, ShowBy::kBytes, row));
     }
-    table.more = [self = *this](const Table::Use& use) { self.Rows(use); };
-    return table;
   }
-
-  std::string NumberText(std::uint64_t number) const {
-    if (number >= sizes::kOver) return "over 2^63";
-    return view_->options.by == ShowBy::kBytes ||
-                   view_->options.by == ShowBy::kMemory
-               ? BytesText(number)
-               : Compact(number);
+  facts.push_back(
+      {{.heading = "module", .ragged = true, .longest = std::string::npos},
+       row.label});
+  facts.push_back({{.heading = "class", .ragged = true},
+                   Datum(row.class_name).Colored("36")});
+  if (by == ShowBy::kFlops) {
+    facts.push_back(
+        {{.heading = "formula", .longest = 400}, FormulaOf(view, row)});
   }
+  return facts;
+}
 
-  // Of a row's modules together.
-  std::string FormulaOf(const std::vector<ModuleId>& modules) const {
-    if (view_->options.by != ShowBy::kFlops || !view_->costs) return "";
-    sizes::FormulaSum sum(view_->costs->shapes.formulas());
-    for (const ModuleId id : modules) {
-      sum.Add(id == kNo<ModuleId> ? view_->costs->formulas.untagged.flops
-                                  : view_->costs->formulas.totals[id].flops);
-    }
-    return FormulaText(*view_->costs, sum.Total());
+// The modules of a row, with their class.
+ShownRow ShownModules(const View& view, const FoldedRow& row) {
+  const ModuleId module = row.modules.front();
+  std::string label =
+      row.depth > 0
+          ? row.label
+          : Message("{}", Short{view.tagging.modules.Shown(module), 200});
+  // A class that others fit as well gets a question mark.
+  std::string name(ClassOf(view.tagging, module));
+  if (HasOtherClasses(view.tagging, module)) name += '?';
+  if (row.modules.size() > 1) {
+    (name.empty() ? label : name) += fmt::format(" ×{}", row.modules.size());
   }
+  const std::string_view mark = FoundMark(view.tagging, row);
+  name += name.empty() && !mark.empty() ? mark.substr(1) : mark;
+  return {row.modules, row.branch + label, name};
+}
 
-  // Where the shares of parameters and FLOPs are known, that of nodes says
-  // little.
-  bool HasShare() const { return all_.parameters == 0 || all_.flops == 0; }
-
-  void Rows(const Table::Use& use) const {
-    for (const ModuleId top : view_->tops) {
-      view_->tree.ForEachRow(top, folding_, [&](const FoldedRow& row) {
-        Module(row, use);
-        for (const ModuleId id : row.modules) {
-          Nodes(id, row.below + "  ", use);
-        }
+Table TreeTable(const std::shared_ptr<const View>& view,
+                const FoldOptions& folding) {
+  Table table{ColumnsOf(TextFacts(*view, {})), {}, {}};
+  table.more = [view, folding](const Table::Use& use) {
+    const auto add = [&](const ShownRow& row) {
+      use(CellsOf(TextFacts(*view, row)));
+    };
+    const auto nodes = [&](ModuleId module, const std::string& before) {
+      const Model& model = view->model.model();
+      for (const NodeId node : NodesOf(*view, module)) {
+        add({{}, before + NodeText(model, node, 200), "", node});
+      }
+    };
+    for (const ModuleId top : view->tops) {
+      view->tree.ForEachRow(top, folding, [&](const FoldedRow& row) {
+        add(ShownModules(*view, row));
+        for (const ModuleId id : row.modules) nodes(id, row.below + "  ");
       });
     }
-    if (!view_->whole()) return;
-    Numbers untagged;
-    untagged.nodes = view_->coverage.untagged();
-    untagged.parameters = view_->parameters.unplaced;
-    if (view_->sizes != nullptr) {
-      untagged.flops = view_->sizes->untagged.flops;
-      untagged.bytes = view_->sizes->untagged.bytes;
-      if (view_->memory) {
-        untagged.memory = view_->memory->PeakOf(kNo<ModuleId>);
-      }
-    }
-    use(Row(untagged, {Datum("[untagged]").Colored("33"), "",
-                       FormulaOf({kNo<ModuleId>})}));
-    Nodes(kNo<ModuleId>, "  ", use);
-  }
-
-  void Module(const FoldedRow& row, const Table::Use& use) const {
-    const ModuleId module = row.modules.front();
-    std::string label =
-        row.depth > 0
-            ? row.label
-            : Message("{}", Short{view_->tagging.modules.Shown(module), 200});
-    // A class that others fit as well gets a question mark.
-    std::string name(ClassOf(view_->tagging, module));
-    if (HasOtherClasses(view_->tagging, module)) name += '?';
-    if (row.modules.size() > 1) {
-      (name.empty() ? label : name) += fmt::format(" ×{}", row.modules.size());
-    }
-    const std::string_view mark = FoundMark(view_->tagging, row);
-    name += name.empty() && !mark.empty() ? mark.substr(1) : mark;
-    use(Row(NumbersOf(*view_, row.modules),
-            {row.branch + label, Datum(name).Colored("36"),
-             FormulaOf(row.modules)}));
-  }
-
-  void Nodes(ModuleId module, const std::string& before,
-             const Table::Use& use) const {
-    if (!view_->options.nodes) return;
-    const Model& nodes = view_->model.model();
-    for (const NodeId node : view_->nodes.Of(module)) {
-      std::string line = before + Message("{}", nodes.Address(node));
-      for (const std::string_view word :
-           {nodes.OpType(node), nodes[node].name}) {
-        if (!word.empty()) line += Message(" {}", Short{word, 200});
-      }
-      Table::Row row(IsByOne() ? (view_->memory ? 3u : 2u)
-                               : 1u + (HasShare() ? 1u : 0u) +
-                                     (all_.parameters > 0 ? 1u : 0u) +
-                                     (all_.flops > 0 ? 1u : 0u));
-      if (!IsByOne()) row.emplace_back(Datum::Levels{});
-      row.emplace_back(std::move(line));
-      if (view_->options.by == ShowBy::kFlops && view_->costs) {
-        const sizes::Dim flops = view_->sizes->flops[node];
-        row[0] =
-            flops.IsNumber() && flops.number() >= 0
-                ? NumberText(static_cast<std::uint64_t>(flops.number()))
-                : sizes::FormulaText(view_->costs->shapes.formulas(), flops);
-        row.emplace_back("");
-        row.emplace_back(
-            FormulaText(*view_->costs, view_->costs->shapes.Flops(node)));
-      }
-      use(row);
-    }
-  }
-
-  // `names`: the module, its class, the formula.
-  Table::Row Row(const Numbers& numbers, Table::Row names) const {
-    if (IsByOne()) {
-      const ShowBy by = view_->options.by;
-      Table::Row row = {NumberText(numbers.Of(by)),
-                        ShareText(numbers.Of(by), all_.Of(by))};
-      if (by == ShowBy::kMemory) row.emplace_back(BytesText(numbers.bytes));
-      row.insert(row.end(), names.begin(), names.end());
-      return row;
-    }
-    names.resize(2);
-    Table::Row row = {numbers.nodes};
-    if (HasShare()) row.emplace_back(ShareText(numbers.nodes, all_.nodes));
-    const auto share = [&](std::uint64_t part, std::uint64_t whole) {
-      if (whole == 0) return;
-      row.push_back(part == 0 ? Datum() : Datum(ShareText(part, whole)));
-    };
-    share(numbers.parameters, all_.parameters);
-    share(numbers.flops, all_.flops);
-    row.emplace_back(numbers.by_confidence);
-    row.insert(row.end(), names.begin(), names.end());
-    return row;
-  }
-
-  // "12.5%", "-" of nothing.
-  static std::string ShareText(std::uint64_t part, std::uint64_t whole) {
-    if (whole == 0) return "-";
-    return fmt::format("{:.1f}%", 100.0 * static_cast<double>(part) /
-                                      static_cast<double>(whole));
-  }
-
-  std::shared_ptr<const View> view_;
-  FoldOptions folding_;
-  Numbers all_;
-};
+    if (!view->whole()) return;
+    add({{kNo<ModuleId>}, Datum("[untagged]").Colored("33")});
+    nodes(kNo<ModuleId>, "  ");
+  };
+  return table;
+}
 
 // ---------------------------------------------------------------- the rest
 void AddTotals(const View& view, Result& result) {
@@ -476,119 +412,84 @@ void AddTotals(const View& view, Result& result) {
               Count(coverage.nodes, "node"));
 }
 
-// Nodes that the root got for want of anything better are covered, but
-// nobody would say that they were found.
-std::uint64_t PlacedNodes(const Tagging& tagging) {
-  return static_cast<std::uint64_t>(std::count_if(
-      tagging.tags.begin(), tagging.tags.end(), [](const Tag& tag) {
-        return tag.tagged() && tag.source != Source::kStructure &&
-               (tag.module != ModuleTree::kRoot ||
-                tag.confidence > Confidence::kLow);
-      }));
-}
-
-void AddAdvice(const View& view, Result& result) {
-  const Coverage& coverage = view.coverage;
-  if (!view.tagging.found.empty()) {
-    result.Line(
-        "\n{} found in the graph alone: the names are invented.",
-        view.tagging.found.size() == 1
-            ? "1 module is"
-            : WithThousands(view.tagging.found.size()) + " modules are");
-  }
-  const std::uint64_t placed = PlacedNodes(view.tagging);
-  if (2 * placed >= coverage.nodes) return;
-  if (view.tagging.strategy == "usage_based") {
-    result.Line(
-        "\nusage_based uses direct evidence only. It also needs a class "
-        "outside torch.nn, or\none of --torch-nn-exceptions, on the path. A "
-        "model of plain torch.nn modules can\nget no tags. Use "
-        "enhanced_semantic for more tags.");
-    return;
-  }
-  // Most nodes may be tagged, and still only the root may be known.
-  const std::string share =
-      2 * (coverage.tagged - coverage.found()) < coverage.nodes
-          ? "less than half of the nodes have evidence of a module"
-          : fmt::format(
-                "{} of {} tags only name the root, with low confidence",
-                WithThousands(coverage.tagged - coverage.found() - placed),
-                WithThousands(coverage.tagged));
-  const SidecarModel& about = view.model.about();
-  result.Line("\n{}: the names say little about modules\n(dialect {}). {}",
-              share, OrUnknown(about.dialect),
-              Ours{AdviceFor(about.dialect, about.producer)});
-}
-
 // ---------------------------------------------------------------- for programs
 Datum NodesValue(const View& view, ModuleId module) {
-  Datum::List list;
-  for (const NodeId node : view.nodes.Of(module)) {
+  return ListOf(NodesOf(view, module), [&](NodeId node) {
     Datum value = NodeValue(view.model.model(), node);
-    if (view.costs) {
-      const sizes::Formulas& formulas = view.costs->shapes.formulas();
-      const auto number = [&](sizes::Dim dim) {
-        const sizes::Dim size = view.costs->assumptions.numbers()(dim);
-        return size.IsNumber() ? Datum(size.number()) : Datum();
-      };
-      const sizes::Dim flops = view.costs->shapes.Flops(node);
-      const sizes::Dim written = view.costs->shapes.Written(node);
-      value.Add(
-          {{"flops", number(flops)},
-           {"flops_formula", FormulaValue(formulas, flops)},
-           {"activation_bytes", number(written)},
-           {"activation_bytes_formula", FormulaValue(formulas, written)}});
-    }
-    list.push_back(std::move(value));
-  }
-  return list;
+    if (!view.costs) return value;
+    const sizes::Formulas& formulas = view.costs->shapes.formulas();
+    const auto add = [&](const std::string& key, sizes::Dim dim) {
+      const sizes::Dim size = view.costs->assumptions.numbers()(dim);
+      value.Set(key, size.IsNumber() ? Datum(size.number()) : Datum());
+      value.Set(key + "_formula", FormulaValue(formulas, dim));
+    };
+    add("flops", view.costs->shapes.Flops(node));
+    add("activation_bytes", view.costs->shapes.Written(node));
+    return value;
+  });
 }
 
-Datum ModuleValue(const View& view, ModuleId module) {
+// All that programs get of a module: what is its own, and with all below it.
+// Keys are for JSON, headings for TSV.
+Facts ModuleFactsOf(const View& view, ModuleId id) {
   const Tagging& tagging = view.tagging;
-  const ModuleFacts* const facts = tagging.FactsOf(module);
-  Datum object =
-      Datum::Object({{"path", tagging.modules.Path(module)},
-                     {"class", Datum::OrNull(tagging.modules.Class(module))},
-                     {"candidates", facts != nullptr ? Datum(facts->candidates)
-                                                     : Datum(Datum::List())},
-                     {"nodes", view.counts.Own(module)},
-                     {"total_nodes", view.counts.Total(module)},
-                     {"parameters", view.parameters.own[module]},
-                     {"total_parameters", view.total_parameters[module]}});
-  if (const FoundBlock* const block = tagging.FindFound(module)) {
-    object.Set("found", true);
-    if (!block->description.empty()) {
-      object.Set("description", block->description);
-    }
+  Facts facts;
+  const auto add = [&](const char* key, const char* heading, Datum value) {
+    facts.push_back({{key, heading, *heading == 0 ? For::kJson : For::kAll},
+                     std::move(value)});
+  };
+  add("path", "module", Datum::Module(tagging.modules.Path(id)));
+  add("class", "", Datum::OrNull(tagging.modules.Class(id)));
+  add("", "class", Datum::OrNull(ClassOf(tagging, id)));
+  const ModuleFacts* const known = tagging.FactsOf(id);
+  add("candidates", "",
+      known != nullptr ? known->candidates : std::vector<std::string>());
+  add("nodes", "", view.counts.Own(id));
+  add("total_nodes", "nodes", view.counts.Total(id));
+  add("parameters", "", view.parameters.own[id]);
+  add("total_parameters", "parameters", view.total_parameters[id]);
+  if (const FoundBlock* const block = tagging.FindFound(id)) {
+    add("found", "", true);
+    if (!block->description.empty()) add("description", "", block->description);
   }
   if (view.costs) {
     const sizes::Formulas& formulas = view.costs->shapes.formulas();
-    const sizes::Sums& own = view.sizes->own[module];
-    const sizes::Sums& total = view.totals[module];
-    const sizes::FormulaSums& own_formula = view.costs->formulas.own[module];
-    const sizes::FormulaSums& formula = view.costs->formulas.totals[module];
-    object.Add({{"bytes", own.bytes},
-                {"total_bytes", total.bytes},
-                {"flops", own.flops},
-                {"flops_formula", FormulaValue(formulas, own_formula.flops)},
-                {"total_flops", total.flops},
-                {"total_flops_formula", FormulaValue(formulas, formula.flops)},
-                {"total_unknown_flops", total.unknown_flops},
-                {"activation_bytes", own.written},
-                {"activation_bytes_formula",
-                 FormulaValue(formulas, own_formula.written)},
-                {"total_activation_bytes", total.written},
-                {"total_activation_bytes_formula",
-                 FormulaValue(formulas, formula.written)}});
-    if (view.memory) {
-      object.Set("peak_memory", view.memory->PeakOf(module));
-    }
+    const sizes::Sums& own = view.sizes->own[id];
+    const sizes::Sums& total = view.totals[id];
+    const sizes::FormulaSums& own_formula = view.costs->formulas.own[id];
+    const sizes::FormulaSums& formula = view.costs->formulas.totals[id];
+    add("bytes", "", own.bytes);
+    add("total_bytes", "bytes", total.bytes);
+    add("flops", "", own.flops);
+    add("flops_formula", "", FormulaValue(formulas, own_formula.flops));
+    add("total_flops", "flops", total.flops);
+    add("total_flops_formula", "", FormulaValue(formulas, formula.flops));
+    add("total_unknown_flops", "", total.unknown_flops);
+    add("activation_bytes", "", own.written);
+    add("activation_bytes_formula", "",
+        FormulaValue(formulas, own_formula.written));
+    add("total_activation_bytes", "activation_bytes", total.written);
+    add("total_activation_bytes_formula", "",
+        FormulaValue(formulas, formula.written));
+    add("", "flops_formula", sizes::FormulaText(formulas, formula.flops));
   }
-  object.Set("by_confidence",
-             CountsValue(kConfidenceNames, view.counts.ByConfidence(module)));
-  if (view.options.nodes) object.Set("node_list", NodesValue(view, module));
-  return object;
+  if (view.memory) add("peak_memory", "", view.memory->PeakOf(id));
+  add("by_confidence", "",
+      CountsValue(kConfidenceNames, view.counts.ByConfidence(id)));
+  if (view.options.nodes) add("node_list", "", NodesValue(view, id));
+  return facts;
+}
+
+// Calls `use` with the facts of each module.
+void ForEachModule(const View& view,
+                   const std::function<void(const Facts&)>& use) {
+  FoldOptions all{false, std::nullopt};
+  if (view.options.depth) all.depth = *view.options.depth;
+  for (const ModuleId top : view.tops) {
+    view.tree.ForEachRow(top, all, [&](const FoldedRow& row) {
+      use(ModuleFactsOf(view, row.modules.front()));
+    });
+  }
 }
 
 Datum Data(const std::shared_ptr<const View>& view) {
@@ -617,59 +518,13 @@ Datum Data(const std::shared_ptr<const View>& view) {
             {"root_alternatives", root.alternatives},
             {"strategy", Datum::OrNull(view->tagging.strategy)},
             {"modules", Datum::Stream([view](const Datum::Use& use) {
-               FoldOptions all{false, std::nullopt};
-               if (view->options.depth) all.depth = *view->options.depth;
-               for (const ModuleId top : view->tops) {
-                 view->tree.ForEachRow(top, all, [&](const FoldedRow& row) {
-                   use(ModuleValue(*view, row.modules.front()));
-                 });
-               }
+               ForEachModule(*view,
+                             [&](const Facts& facts) { use(ObjectOf(facts)); });
              })}});
   if (view->options.nodes && view->whole()) {
     data.Set("untagged_nodes", NodesValue(*view, kNo<ModuleId>));
   }
   return data;
-}
-
-// The modules for --tsv: each with what is below it.
-Table ModuleRows(const std::shared_ptr<const View>& view) {
-  Table table{{{.heading = "module"},
-               {.heading = "class"},
-               {.heading = "nodes"},
-               {.heading = "parameters"},
-               {.heading = "bytes"},
-               {.heading = "flops"},
-               {.heading = "activation_bytes"},
-               {.heading = "flops_formula"}},
-              {},
-              {}};
-  table.more = [view](const Table::Use& use) {
-    FoldOptions all{false, std::nullopt};
-    if (view->options.depth) all.depth = *view->options.depth;
-    for (const ModuleId top : view->tops) {
-      view->tree.ForEachRow(top, all, [&](const FoldedRow& row) {
-        const ModuleId id = row.modules.front();
-        Table::Row cells = {Datum::Module(view->tagging.modules.Path(id)),
-                            Datum::OrNull(ClassOf(view->tagging, id)),
-                            view->counts.Total(id), view->total_parameters[id]};
-        if (view->costs) {
-          const sizes::Sums& total = view->totals[id];
-          cells.insert(
-              cells.end(),
-              {total.bytes, total.flops, total.written,
-               sizes::FormulaText(view->costs->shapes.formulas(),
-                                  view->costs->formulas.totals[id].flops)});
-        }
-        use(cells);
-      });
-    }
-  };
-  return table;
-}
-
-bool HasRange(const ShowOptions& options) {
-  return std::any_of(options.shapes.begin(), options.shapes.end(),
-                     [](const auto& shape) { return shape.last != 0; });
 }
 
 }  // namespace
@@ -678,23 +533,14 @@ Result RunShow(const ShowOptions& options, Terminal& terminal) {
   const auto view = std::make_shared<const View>(options, terminal);
   const Extent extent = FindExtent(*view);
   Result result;
-  if (HasRange(options)) {
-    if (!view->costs) {
-      Fail(ErrorKind::kUsage,
-           "{}: a sidecar has no shapes: --shape needs the model",
-           options.model);
-    }
-    const SizeRange range(view->model, view->tree, extent.folding, *view->costs,
-                          options.shapes);
-    range.AddText(result);
-    result.rows.push_back(range.Rows());
-    result.data = Data(view);
-    result.data.Set("range", range.Data());
-    return result;
-  }
-  result.rows.push_back(ModuleRows(view));
+  result.rows.push_back(
+      {ColumnsOf(ModuleFactsOf(*view, ModuleTree::kRoot)),
+       {},
+       [view](const Table::Use& use) {
+         ForEachModule(*view, [&](const Facts& facts) { use(CellsOf(facts)); });
+       }});
   AddHeader(*view, result);
-  result.Add(TreeTable(view, extent.folding).Make());
+  result.Add(TreeTable(view, extent.folding));
   AddTotals(*view, result);
   if (options.by == ShowBy::kAll) {
     result.Line("sure: █ certain  ▓ high  ▒ medium  ░ low{}",
@@ -708,7 +554,7 @@ Result RunShow(const ShowOptions& options, Terminal& terminal) {
         *extent.folding.depth);
   }
   if (view->memory) view->memory->AddPeak(result);
-  AddAdvice(*view, result);
+  AddAdvice(view->tagging, view->coverage, view->model.about(), result);
   result.data = Data(view);
   return result;
 }

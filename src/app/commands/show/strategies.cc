@@ -7,6 +7,7 @@
 #include "app/commands/output/destinations.h"
 #include "app/commands/read/coverage.h"
 #include "app/commands/read/tagged_model.h"
+#include "app/render/facts.h"
 #include "file/model/model_file.h"
 #include "onnx_tag/error.h"
 
@@ -87,65 +88,62 @@ std::uint64_t Auxiliary(const Coverage& coverage) {
   return coverage.by_source[static_cast<std::size_t>(Source::kAuxiliary)];
 }
 
-Datum OutcomeValue(const Outcome& row) {
-  Datum value = Datum::Object({{"name", row.info.name},
-                               {"help", row.info.help},
-                               {"missing", Datum::OrNull(row.missing)}});
-  if (!row.missing.empty()) return value;
-  Datum levels = Datum::Object({});
-  for (std::size_t i = kConfidenceNames.size(); i-- > 0;) {
-    levels.Set(std::string(kConfidenceNames[i]), row.coverage.by_confidence[i]);
+// `first`: the strategy that the others are compared with.
+Facts OutcomeFacts(const Outcome& row, std::string_view first) {
+  const Coverage& coverage = row.coverage;
+  Facts facts = {
+      {{.key = "name", .heading = "strategy", .width = 18}, row.info.name},
+      {{"help", "", For::kJson}, row.info.help},
+      {{"missing", "", For::kJson}, Datum::OrNull(row.missing)}};
+  const auto add_text = [&](const std::string& key, std::string_view heading,
+                            std::size_t width, Datum value) {
+    facts.push_back({{.key = key,
+                      .heading = std::string(heading),
+                      .whom = key.empty() ? For::kPeople : For::kAll,
+                      .right = true,
+                      .width = width},
+                     std::move(value)});
+  };
+  const auto add = [&](const char* key, Datum value) {
+    facts.push_back({{key, "", For::kJson}, std::move(value)});
+  };
+  if (!row.missing.empty()) {
+    add_text("", "tagged", 9, "-");
+    return facts;
   }
-  value.Add(TaggedMembers(row.coverage));
-  value.Add({{"auxiliary", Auxiliary(row.coverage)},
-             {"by_confidence", std::move(levels)},
-             {"agreement", Datum::Object({{"both", row.agreement.both},
-                                          {"same", row.agreement.same}})}});
-  return value;
+  for (const auto& [key, value] : TaggedMembers(coverage)) {
+    add(key.c_str(), value);
+  }
+  add("auxiliary", Auxiliary(coverage));
+  add_text("", "tagged", 9, PercentText(coverage.tagged, coverage.nodes));
+  for (std::size_t i = kConfidenceNames.size(); i-- > 0;) {
+    add_text("by_confidence." + std::string(kConfidenceNames[i]),
+             kConfidenceNames[i], i == 3 ? 9 : 8, coverage.by_confidence[i]);
+  }
+  add_text("", "auxiliary", 10, Auxiliary(coverage));
+  add_text("", "untagged", 10, coverage.untagged());
+  const auto& [both, same] = row.agreement;
+  add("agreement.both", both);
+  add("agreement.same", same);
+  facts.push_back(
+      {{.heading = "as " + std::string(first)},
+       both == 0 ? "-"
+                 : PercentText(same, both) + " of " + WithThousands(both)});
+  return facts;
 }
 
 Result CompareOn(const std::string& file, const std::vector<Outcome>& rows) {
-  const auto right = [](const char* heading, std::size_t width) {
-    return Column{.heading = heading, .right = true, .width = width};
+  const auto facts = [&](const Outcome& row) {
+    return OutcomeFacts(row, rows.front().info.name);
   };
-  const std::string first(rows.front().info.name);
-  Table table{{{.heading = "strategy", .width = 18},
-               right("tagged", 9),
-               right("certain", 9),
-               right("high", 8),
-               right("medium", 8),
-               right("low", 8),
-               right("auxiliary", 10),
-               right("untagged", 10),
-               {.heading = "as " + first}},
-              {},
-              {}};
   Result result;
-  Datum::List outcomes;
   result.Line("{}: {}\n", ShownInput(file),
               Count(rows.front().coverage.nodes, "node"));
-  for (const Outcome& row : rows) {
-    outcomes.push_back(OutcomeValue(row));
-    if (!row.missing.empty()) {
-      table.rows.push_back({row.info.name, "-"});
-      continue;
-    }
-    const Coverage& coverage = row.coverage;
-    const auto& levels = coverage.by_confidence;
-    table.rows.push_back(
-        {row.info.name, PercentText(coverage.tagged, coverage.nodes), levels[3],
-         levels[2], levels[1], levels[0], Auxiliary(coverage),
-         coverage.untagged(),
-         row.agreement.both == 0
-             ? "-"
-             : PercentText(row.agreement.same, row.agreement.both) + " of " +
-                   WithThousands(row.agreement.both)});
-  }
-  result.Add(std::move(table));
+  result.Add(TableOf(rows, facts));
   for (const Outcome& row : rows) {
     if (!row.missing.empty()) result.Line("\n{}", Ours{row.missing});
   }
-  result.data = std::move(outcomes);
+  result.data = ObjectsOf(rows, facts);
   return result;
 }
 

@@ -106,11 +106,7 @@ std::string WriteChanged(const std::string& model, const ModelFile& file,
   WarnOfExternalData(file, terminal);
   outputs.Finish();
   result.streams = path == "-" && !options.dry_run;
-  const bool same = outputs.FateOf(path) == PendingOutputs::Fate::kUnchanged;
-  result.Line("  {} {}",
-              same              ? "unchanged"
-              : options.dry_run ? "would write"
-                                : "wrote",
+  result.Line("  {} {}", Deed(outputs.FateOf(path), options.dry_run),
               ShownOutput(path));
   return path;
 }

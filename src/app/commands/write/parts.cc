@@ -13,6 +13,8 @@
 #include "app/commands/read/nodes.h"
 #include "app/commands/read/part_plan.h"
 #include "app/commands/write/new_models.h"
+#include "app/render/facts.h"
+#include "core/hierarchy/roll_up.h"
 #include "core/tagging/words.h"
 #include "file/io/paths.h"
 #include "file/model/element_types.h"
@@ -114,30 +116,17 @@ void AddValues(std::string_view title,
   }
 }
 
-Datum DimValue(const protobuf::TensorDim& dim) {
-  return dim.number >= 0 ? Datum(dim.number) : Datum::OrNull(dim.name);
-}
-
 Datum ValuesValue(const std::vector<edit::PartValue>& values) {
-  Datum::List list;
-  for (const edit::PartValue& value : values) {
-    Datum rank;
-    Datum dims;
-    if (value.type.dims) {
-      Datum::List sizes;
-      for (const protobuf::TensorDim& dim : *value.type.dims) {
-        sizes.push_back(DimValue(dim));
-      }
-      rank = Datum(sizes.size());
-      dims = Datum(std::move(sizes));
-    }
-    list.push_back(
-        Datum::Object({{"name", value.name},
-                       {"type", TypeNameOrUnknown(value.type.element)},
-                       {"rank", std::move(rank)},
-                       {"dims", std::move(dims)}}));
-  }
-  return list;
+  return ListOf(values, [](const edit::PartValue& value) {
+    const auto& dims = value.type.dims;
+    const auto size = [](const protobuf::TensorDim& dim) {
+      return dim.number >= 0 ? Datum(dim.number) : Datum::OrNull(dim.name);
+    };
+    return Datum::Object({{"name", value.name},
+                          {"type", TypeNameOrUnknown(value.type.element)},
+                          {"rank", dims ? Datum(dims->size()) : Datum()},
+                          {"dims", dims ? ListOf(*dims, size) : Datum()}});
+  });
 }
 
 Datum::Members PartMembers(const CutPart& part, const NewModel& written) {
@@ -171,16 +160,14 @@ NewModel ModelOf(const CutPart& part, std::string path) {
 // ---------------------------------------------------------------- extract
 std::vector<NodeId> NodesUnder(const Tagging& tagging,
                                const std::vector<ModuleId>& modules) {
-  std::vector<bool> inside(tagging.modules.size());
-  for (const ModuleId module : modules) inside[Index(module)] = true;
-  for (std::size_t i = 1; i < inside.size(); ++i) {
-    const ModuleId parent = tagging.modules.Parent(MakeId<ModuleId>(i));
-    if (inside[Index(parent)]) inside[i] = true;
-  }
+  IdVector<ModuleId, char> inside(tagging.modules.size());
+  for (const ModuleId module : modules) inside[module] = 1;
+  PassDown(tagging.modules, inside,
+           [](char& here, char around) { here |= around; });
   std::vector<NodeId> nodes;
   for (const NodeId node : AllIds<NodeId>(tagging.tags.size())) {
     const Tag& tag = tagging.tags[node];
-    if (tag.tagged() && inside[Index(tag.module)]) nodes.push_back(node);
+    if (tag.tagged() && inside[tag.module]) nodes.push_back(node);
   }
   return nodes;
 }
@@ -194,20 +181,17 @@ struct Border {
 
 // By module: the index of the first node of the main graph that is in it or
 // below it; the number of nodes if there is none.
-std::vector<std::size_t> FirstNodes(const Model& model,
-                                    const Tagging& tagging) {
+IdVector<ModuleId, std::size_t> FirstNodes(const Model& model,
+                                           const Tagging& tagging) {
   const std::vector<NodeId>& nodes = model[GraphId{0}].nodes;
-  std::vector<std::size_t> first(tagging.modules.size(), nodes.size());
+  IdVector<ModuleId, std::size_t> first(tagging.modules.size(), nodes.size());
   for (std::size_t i = nodes.size(); i-- > 0;) {
     const Tag& tag = tagging.tags[nodes[i]];
-    if (tag.tagged()) first[Index(tag.module)] = i;
+    if (tag.tagged()) first[tag.module] = i;
   }
-  // A module's id is greater than its parent's.
-  for (std::size_t i = first.size(); i-- > 1;) {
-    std::size_t& around =
-        first[Index(tagging.modules.Parent(MakeId<ModuleId>(i)))];
-    around = std::min(around, first[i]);
-  }
+  RollUp(tagging.modules, first, [](std::size_t& around, std::size_t below) {
+    around = std::min(around, below);
+  });
   return first;
 }
 
@@ -215,15 +199,15 @@ std::vector<std::size_t> FirstNodes(const Model& model,
 std::vector<Border> FindBorders(const SplitOptions& options, const Model& model,
                                 const Tagging& tagging) {
   std::vector<Border> borders;
-  const std::vector<std::size_t> first = FirstNodes(model, tagging);
+  const IdVector<ModuleId, std::size_t> first = FirstNodes(model, tagging);
   for (const std::string& path : options.at) {
     const ModuleId module = FindModule(tagging.modules, path, options.model);
-    if (first[Index(module)] == model[GraphId{0}].nodes.size()) {
+    if (first[module] == model[GraphId{0}].nodes.size()) {
       Fail(ErrorKind::kUsage,
            "{}: the module '{}' has no node in the main graph", options.model,
            path);
     }
-    borders.push_back({path, module, first[Index(module)]});
+    borders.push_back({path, module, first[module]});
   }
   std::stable_sort(
       borders.begin(), borders.end(),
@@ -243,19 +227,18 @@ std::vector<Border> FindBorders(const SplitOptions& options, const Model& model,
 std::vector<std::size_t> PartsOfNodes(const Model& model,
                                       const Tagging& tagging,
                                       const std::vector<Border>& borders) {
-  std::vector<std::size_t> behind(tagging.modules.size(), 0);  // by module
+  IdVector<ModuleId, std::size_t> behind(tagging.modules.size(), 0);
   for (std::size_t i = 0; i < borders.size(); ++i) {
-    behind[Index(borders[i].module)] = i + 1;
+    behind[borders[i].module] = i + 1;
   }
-  for (std::size_t i = 1; i < behind.size(); ++i) {
-    const ModuleId parent = tagging.modules.Parent(MakeId<ModuleId>(i));
-    behind[i] = std::max(behind[i], behind[Index(parent)]);
-  }
+  PassDown(tagging.modules, behind, [](std::size_t& here, std::size_t around) {
+    here = std::max(here, around);
+  });
   std::vector<std::size_t> parts(model.node_count(), 0);
   for (const NodeId node : model[GraphId{0}].nodes) {
     std::size_t& part = parts[Index(node)];
     const Tag& tag = tagging.tags[node];
-    if (tag.tagged()) part = behind[Index(tag.module)];
+    if (tag.tagged()) part = behind[tag.module];
     for (const ValueId value : edit::ReadsOf(model, node)) {
       const NodeId maker = model.Producer(value);
       if (maker != kNo<NodeId>) part = std::max(part, parts[Index(maker)]);
@@ -264,40 +247,32 @@ std::vector<std::size_t> PartsOfNodes(const Model& model,
   return parts;
 }
 
-bool GivesOutput(const Model& model, NodeId node) {
-  for (const ValueId output : model.Outputs(node)) {
-    if (output != kNo<ValueId> && model[output].is_output) return true;
-  }
-  return false;
-}
-
-// The nodes of each part. Constants go where they are read, except those that
-// are results themselves.
+// The nodes of each part. Constants go where they are read.
 std::vector<std::vector<NodeId>> NodesOfParts(
     const TaggedModel& tagged, const std::vector<Border>& borders) {
   const Model& model = tagged.model();
   const std::vector<std::size_t> parts =
       PartsOfNodes(model, tagged.tagging(), borders);
-  const std::vector<bool> constant = ConstantNodes(tagged);
+  const std::vector<bool> constant = ConstantNodes(model);
   std::vector<std::vector<NodeId>> nodes(borders.size() + 1);
   const std::vector<NodeId>& main = model[GraphId{0}].nodes;
   for (std::size_t i = 0; i < main.size(); ++i) {
-    if (!constant[i]) {
-      nodes[parts[Index(main[i])]].push_back(main[i]);
-    } else if (GivesOutput(model, main[i])) {
-      nodes.back().push_back(main[i]);
-    }
+    if (!constant[i]) nodes[parts[Index(main[i])]].push_back(main[i]);
   }
   return nodes;
 }
 
 // A constant that is a result is in the last part.
-void AddConstantOutputs(const TaggedModel& tagged, std::vector<NodeId>& last) {
-  const Model& model = tagged.model();
-  const std::vector<bool> constant = ConstantNodes(tagged);
-  for (const NodeId node : model[GraphId{0}].nodes) {
-    if (constant[model[node].index] && GivesOutput(model, node)) {
-      last.push_back(node);
+void AddConstantOutputs(const Model& model, std::vector<NodeId>& last) {
+  const std::vector<bool> constant = ConstantNodes(model);
+  const std::vector<NodeId>& main = model[GraphId{0}].nodes;
+  for (std::size_t i = 0; i < main.size(); ++i) {
+    const auto outputs = model.Outputs(main[i]);
+    if (constant[i] &&
+        std::any_of(outputs.begin(), outputs.end(), [&](ValueId output) {
+          return output != kNo<ValueId> && model[output].is_output;
+        })) {
+      last.push_back(main[i]);
     }
   }
 }
@@ -362,8 +337,8 @@ Result RunExtract(const ExtractOptions& options, Terminal& terminal) {
       FilesToPack(file, path, options.write.data);
   const edit::PartSource source(file.model(), ReleaserOf(file));
   const std::optional<CutPart> part =
-      CutPartOut(model, CutOut(model, nodes, CutBy::kOurselves), source, shapes,
-                 options.module, path, files, terminal);
+      CutPartOut(model, PartCutter(file.model()).CutOutClosed(nodes), source,
+                 shapes, options.module, path, files, terminal);
   if (!part) {
     result.exit_code = ExitCode::kFindings;
     return result;
@@ -399,13 +374,13 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
       if (part.at != kNo<ModuleId>) begin_with(part.at);
       nodes.push_back(part.nodes);
     }
-    AddConstantOutputs(model, nodes.back());
   } else {
     const std::vector<Border> borders =
         FindBorders(options, file.model(), model.tagging());
     for (const Border& border : borders) begin_with(border.module);
     nodes = NodesOfParts(model, borders);
   }
+  AddConstantOutputs(file.model(), nodes.back());
   if (Result refused;
       !MayRestOn(NodesUnder(model.tagging(), behind), model, options.model,
                  options.source, terminal, refused)) {
@@ -415,7 +390,7 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
   const std::vector<std::string> paths = PathsOfParts(options, nodes.size());
   const edit::WeightPacker::Files files =
       FilesToPack(file, paths[0], options.write.data);
-  PartCutter cutter(model);
+  PartCutter cutter(file.model());
   const edit::PartSource source(file.model(), ReleaserOf(file));
   Result result;
   std::vector<CutPart> parts;

@@ -9,9 +9,11 @@
 #include "app/commands/output/destinations.h"
 #include "app/commands/read/nodes.h"
 #include "app/commands/write/new_models.h"
+#include "app/render/facts.h"
 #include "base/glob.h"
 #include "core/graph/graph_facts.h"
 #include "core/graph/order.h"
+#include "core/hierarchy/roll_up.h"
 #include "file/model/element_types.h"
 #include "file/model/onnx_fields.h"
 #include "file/protobuf/messages.h"
@@ -100,14 +102,11 @@ void ModuleValues::FindPlaces() {
     places.subgraph |= inside;
     places.main |= graph->kind == GraphKind::kMain && !inside;
   }
-  // A module's id is greater than its parent's.
-  for (std::size_t i = places_.size(); i-- > 1;) {
-    const auto id = MakeId<ModuleId>(i);
-    Places& around = places_[tagging_.modules.Parent(id)];
-    around.main |= places_[id].main;
-    around.subgraph |= places_[id].subgraph;
-    around.function |= places_[id].function;
-  }
+  RollUp(tagging_.modules, places_, [](Places& around, const Places& places) {
+    around.main |= places.main;
+    around.subgraph |= places.subgraph;
+    around.function |= places.function;
+  });
 }
 
 ModuleId ModuleValues::ModuleOf(NodeId node) const {
@@ -423,13 +422,10 @@ void AddText(const Taps& taps, const TaggedModel& model,
 // Numbers, and formulas as text; null if the rank is unknown.
 Datum ShapeDatum(const sizes::Shapes& shapes, ValueId value) {
   if (!shapes.Of(value)) return Datum();
-  Datum::List dims;
-  for (const sizes::Dim dim : *shapes.Of(value)) {
-    dims.push_back(dim.IsNumber()
-                       ? Datum(dim.number())
-                       : Datum(sizes::FormulaText(shapes.formulas(), dim)));
-  }
-  return Datum(std::move(dims));
+  return ListOf(*shapes.Of(value), [&](sizes::Dim dim) {
+    return dim.IsNumber() ? Datum(dim.number())
+                          : Datum(sizes::FormulaText(shapes.formulas(), dim));
+  });
 }
 
 Datum Data(const Taps& taps, const TaggedModel& model,
@@ -437,10 +433,9 @@ Datum Data(const Taps& taps, const TaggedModel& model,
            const TapOptions& options) {
   const ModuleTree& tree = model.tagging().modules;
   const Model& file = model.model();
-  Datum::List list;
-  for (const Tap& tap : taps.list) {
+  const auto tapped = [&](const Tap& tap) {
     const NodeId maker = file.Producer(tap.value);
-    list.push_back(Datum::Object(
+    return Datum::Object(
         {{"module", tree.Path(tap.module)},
          {"class", Datum::OrNull(tree.Class(tap.module))},
          {"output", tap.output},
@@ -448,17 +443,15 @@ Datum Data(const Taps& taps, const TaggedModel& model,
          {"type", TypeNameOrUnknown(shapes.TypeOf(tap.value))},
          {"shape", ShapeDatum(shapes, tap.value)},
          {"node", maker == kNo<NodeId> ? Datum() : Datum(file[maker].index)},
-         {"new", tap.is_new}}));
-  }
-  Datum::List skipped;
-  for (const Skipped& one : taps.skipped) {
-    skipped.push_back(
-        Datum::Object({{"module", tree.Path(one.module)}, {"why", one.why}}));
-  }
+         {"new", tap.is_new}});
+  };
+  const auto skipped = [&](const Skipped& one) {
+    return Datum::Object({{"module", tree.Path(one.module)}, {"why", one.why}});
+  };
   return Datum::Object({{"file", options.model},
                         {"output", written.path},
-                        {"taps", std::move(list)},
-                        {"skipped", std::move(skipped)}});
+                        {"taps", ListOf(taps.list, tapped)},
+                        {"skipped", ListOf(taps.skipped, skipped)}});
 }
 
 void WarnOfUntypedTaps(const Taps& taps, const Model& model,
