@@ -299,6 +299,21 @@ TEST(LeafKindTest, WhatAToolWroteCountsAsTheOperatorThatItIsLike) {
   EXPECT_EQ(GuessLeafClass(module).name, "LSTM");
 }
 
+TEST(ClassRulesTest, TraitsAndVersionsExist) {
+  for (const ClassRule* rule : RulesOf("kind")) {
+    for (const std::string_view trait : (*rule)["is"]) {
+      EXPECT_THAT(kTraitNames, Contains(trait)) << rule->name;
+    }
+  }
+  const LibraryVersion newest(BuiltIn(), "");
+  for (const ClassRule* rule : RulesOf("torch")) {
+    const LibraryVersion found(BuiltIn(), std::string(rule->name) + ".1+cpu");
+    EXPECT_NE(found.likely, newest.likely) << rule->name;
+    EXPECT_FALSE(found.today) << rule->name;
+  }
+  EXPECT_TRUE(LibraryVersion(BuiltIn(), "2.99.0").today);
+}
+
 TEST(ClassRulesTest, AWordThatDoesNotExistIsRefused) {
   EXPECT_EQ(ReadClassRules("kind relu words=relu any=Relu,Clip")[0]["any"],
             (Words{"Relu", "Clip"}));
