@@ -163,20 +163,6 @@ TEST(Rung, RecipesAreFirmOrLoose) {
   EXPECT_EQ(graph.Says("loose_recipe", "b"), "net.act low");
 }
 
-TEST(Rung, RecurrentStepsAreTheLayers) {
-  OneRung graph;
-  graph.Parameters({"rnn.weight_ih_l0", "rnn.weight_hh_l0"});
-  graph.Node("MatMul", {"x", "rnn.weight_ih_l0"}, "a");
-  graph.Node("Tanh", {"a"}, "b");
-  graph.Node("MatMul", {"b", "rnn.weight_hh_l0"}, "c");
-  graph.Node("Tanh", {"c"}, "d");
-  graph.Make();
-  graph.Place("a", "rnn");
-  graph.Place("c", "rnn");
-  EXPECT_EQ(graph.Says("recurrent", "b"), "rnn medium");
-  EXPECT_EQ(graph.Says("recurrent", "d"), "-");  // behind its last node
-}
-
 TEST(Rung, NormIsWhatItsWeightCompletes) {
   OneRung graph;
   graph.Parameters({"norm.weight"}, 1);
@@ -347,12 +333,13 @@ TEST(Rung, SequentialHasTheNumberBetween) {
 TEST(Rung, SequentialTellsPartsOfSeveralNodesApart) {
   OneRung graph;
   graph.Parameters({"net.0.weight", "net.4.weight"});
+  AddParameters(graph.proto(), {"onnx::Mul_1", "onnx::Add_2"});
   graph.Node("Conv", {"x", "net.0.weight"}, "a");
   graph.Node("Reshape", {"a"}, "b");
   graph.Node("InstanceNormalization", {"b"}, "c");
   graph.Node("Reshape", {"c"}, "d");
-  graph.Node("Mul", {"d"}, "e");
-  graph.Node("Add", {"e"}, "f");
+  graph.Node("Mul", {"d", "onnx::Mul_1"}, "e");
+  graph.Node("Add", {"e", "onnx::Add_2"}, "f");
   graph.Node("Sigmoid", {"f"}, "g");
   graph.Node("Mul", {"f", "g"}, "h");
   graph.Node("MaxPool", {"h"}, "i");
