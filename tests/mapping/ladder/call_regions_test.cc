@@ -47,6 +47,21 @@ TEST(CallRegions, ACellOwnsItsGates) {
   }
 }
 
+// The table of operators has no weight of an Einsum: its constant is the code's
+// own, not the weight of an unknown layer.
+TEST(CallRegions, AnEinsumWithAConstantHidesNoModule) {
+  schema::ModelProto model = Cell(1);
+  AddParameters(model, {"onnx::Einsum_1"});
+  schema::NodeProto* const gate = model.mutable_graph()->mutable_node(6);
+  ASSERT_EQ(gate->op_type(), "Sigmoid");
+  gate->set_op_type("Einsum");
+  gate->add_input("onnx::Einsum_1");
+  const Mapped mapped(model, NoBook());
+  for (std::uint32_t node = 1; node <= 8; ++node) {
+    EXPECT_EQ(mapped.Module("", node), "cell") << node;
+  }
+}
+
 // A convolution in a block, read by two others behind it: one value leaves it,
 // wherever the border is, so nothing is taken.
 TEST(CallRegions, OfEqualBordersTheInnerOneIsTaken) {

@@ -85,10 +85,10 @@ std::string Answers(const Case& from) {
     return at == from.settings.end() ? std::string() : at->second;
   };
   for (const std::string& item : List(setting("parameters"))) {
-    const std::size_t colon = item.find(':');
-    graph.Parameters(
-        {item.substr(0, colon)},
-        colon == item.npos ? 2 : std::stoi(item.substr(colon + 1)));
+    const std::size_t colon = item.rfind(':');
+    const bool ranked = colon != item.npos && colon + 2 == item.size();
+    graph.Parameters({ranked ? item.substr(0, colon) : item},
+                     ranked ? item.back() - '0' : 2);
   }
   if (setting("evidence") == "parameters") {
     graph.Make();

@@ -194,7 +194,7 @@ std::string Numbers(Bytes node, std::string_view name) {
 // Whether the attribute `alpha` is 1, as it is where it is missing.
 bool HasAlphaOne(Bytes node) {
   const auto alpha = FindAttribute(node, "alpha");
-  return !alpha || std::abs(alpha->real - 1) < 1e-4F;
+  return !alpha || std::abs(alpha->real.value_or(0) - 1) < 1e-4F;
 }
 
 }  // namespace

@@ -180,18 +180,20 @@ class GapPlacer : RungBase {
   }
 
   // Nodes of one GroupNorm are in one module: in the one that most of them
-  // have, or else around all of them. Other norms and activations stay as they
-  // are: on files of quantizers, the nodes around a few misplaced ones are
-  // right more often.
+  // have, or else around all of them. Where quantizers stand between them, and
+  // for other norms and activations, each node is right more often by itself.
   void KeepTogether() {
     const Composites& composites = evidence_.graph.composites();
     for (const Composites::Composite& composite : composites) {
-      const auto nodes = composites.Nodes(composite);
-      if (composite.kind != CompositeKind::kGroupNorm ||
-          !std::all_of(nodes.begin(), nodes.end(), [&](NodeId node) {
-            return IsOpen(node) && module_[node] != kNo<ModuleId>;
-          })) {
-        continue;
+      if (composite.kind != CompositeKind::kGroupNorm) continue;
+      std::vector<NodeId> nodes;
+      for (const NodeId node : composites.Nodes(composite)) {
+        bool goes_along = nodes.empty();
+        for (const NodeId maker : MakersOf(node)) {
+          goes_along |=
+              std::find(nodes.begin(), nodes.end(), maker) != nodes.end();
+        }
+        if (goes_along && module_[node] != kNo<ModuleId>) nodes.push_back(node);
       }
       ModuleId module = kNo<ModuleId>;
       for (const NodeId node : nodes) module = Join(module, module_[node]);
@@ -204,7 +206,7 @@ class GapPlacer : RungBase {
         }
       }
       for (const NodeId node : nodes) {
-        if (module_[node] == module) continue;
+        if (!IsOpen(node) || module_[node] == module) continue;
         Put(node, module, "the other nodes of the same operation are there");
       }
     }
@@ -302,6 +304,12 @@ class GapPlacer : RungBase {
       }
     }
     if (flow == kNo<ModuleId>) {
+      // The first layer cannot make a value that all layers read.
+      if (gap.is_between() && readers_[node] != kNo<ModuleId> &&
+          (readers_[node] != b || MeetsOthers(node)) &&
+          tree_.IsAncestor(readers_[node], b)) {
+        return around;
+      }
       const ModuleId module = FromInputs(gap, nowhere);
       return gap.before == kNo<NodeId> || on_the_way(module) ? module : around;
     }
@@ -322,6 +330,19 @@ class GapPlacer : RungBase {
     }
     if (active) return deepest;
     return WhereOldMeetsNew(node, deepest, around);
+  }
+
+  // Whether what is made of an input of the model meets what a module made
+  // before a module reads it.
+  bool MeetsOthers(NodeId node) const {
+    constexpr std::size_t kMostEdges = 64;
+    bool meets = false;
+    WalkOn(node, kMostEdges, [&](NodeId reader) {
+      if (meets || IsAnchor(reader) || !IsData(reader)) return false;
+      meets = fed_[reader];
+      return !meets;
+    });
+    return meets;
   }
 
   // Many operations after the last module, without any weight, are the
