@@ -124,9 +124,7 @@ std::vector<ModuleId> NamedModules(const HierarchyInputs& file,
 struct Offset {
   ModuleId in_file = ModuleTree::kRoot;
   ModuleId in_map = ModuleTree::kRoot;
-  bool operator<(const Offset& other) const {
-    return std::pair(in_file, in_map) < std::pair(other.in_file, other.in_map);
-  }
+  auto operator<=>(const Offset&) const = default;
 };
 
 class Fitter {
@@ -139,7 +137,7 @@ class Fitter {
     Offset best;
     std::size_t hits = Hits(best);
     if (2 * hits >= named_.size()) return best;
-    for (const Offset& offset : Candidates()) {
+    for (const auto& [offset, count] : Candidates()) {
       const std::size_t more = Hits(offset);
       if (more > hits) {
         hits = more;
@@ -244,9 +242,11 @@ class Fitter {
         }));
   }
 
-  // The offsets that a few modules suggest. All modules are checked later.
-  std::vector<Offset> Candidates() const {
+  // The offsets that a few modules suggest, and how many do. All modules are
+  // checked later.
+  std::vector<std::pair<Offset, int>> Candidates() const {
     constexpr std::size_t kSample = 32;
+    constexpr std::size_t kMostCandidates = 8;
     std::map<Offset, int> seen;
     const std::size_t step = std::max<std::size_t>(1, named_.size() / kSample);
     for (std::size_t i = 0; i < named_.size(); i += step) {
@@ -269,18 +269,12 @@ class Fitter {
         }
       }
     }
-    std::vector<std::pair<int, Offset>> ordered;
-    ordered.reserve(seen.size());
-    for (const auto& [offset, count] : seen)
-      ordered.emplace_back(count, offset);
+    std::vector<std::pair<Offset, int>> ordered(seen.begin(), seen.end());
     std::stable_sort(
         ordered.begin(), ordered.end(),
-        [](const auto& a, const auto& b) { return a.first > b.first; });
-    if (ordered.size() > 8) ordered.resize(8);
-    std::vector<Offset> offsets;
-    offsets.reserve(ordered.size());
-    for (const auto& [count, offset] : ordered) offsets.push_back(offset);
-    return offsets;
+        [](const auto& a, const auto& b) { return a.second > b.second; });
+    if (ordered.size() > kMostCandidates) ordered.resize(kMostCandidates);
+    return ordered;
   }
 
   const HierarchyInputs& file_;

@@ -88,7 +88,7 @@ InlinedName ResolveInlined(MangledNames& names, const ModuleTree& tree,
 namespace {
 
 // The digits at the start of `text`; nothing but `_<digits>` may follow them.
-bool TakeNumber(std::string_view text, std::size_t& number) {
+bool TakeNumber(std::string_view text, std::uint32_t& number) {
   const std::size_t joint = text.find('_');
   const int value = hierarchy::SmallNumber(text.substr(0, joint), -1);
   if (value < 0) return false;
@@ -96,7 +96,7 @@ bool TakeNumber(std::string_view text, std::size_t& number) {
       !hierarchy::IsNumeric(text.substr(joint + 1))) {
     return false;
   }
-  number = static_cast<std::size_t>(value);
+  number = static_cast<std::uint32_t>(value);
   return true;
 }
 

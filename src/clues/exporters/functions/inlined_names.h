@@ -51,7 +51,7 @@ struct BodyName {
                  // module calls
   };
   Kind kind = kOther;
-  std::size_t number = 0;
+  std::uint32_t number = 0;
 };
 
 // Numbers that only keep names apart (`n3_6`) are passed over.
