@@ -6,30 +6,6 @@
 
 namespace onnx_tag {
 
-FoundId FoundTree::Child(FoundId parent, FoundKind kind, std::uint32_t number) {
-  const std::uint64_t key =
-      ((static_cast<std::uint64_t>(Index(parent)) + 1) << 40) ^
-      (static_cast<std::uint64_t>(kind) << 32) ^ number;
-  const auto [at, added] = children_.emplace(key, kNo<FoundId>);
-  if (added) {
-    at->second = structure_.modules_.Add(
-        {.parent = parent, .kind = kind, .number = number});
-    counts_.Add({});
-  }
-  return at->second;
-}
-
-FoundId FoundTree::Again(FoundId id) {
-  counts_[id] = {};
-  return id;
-}
-
-FoundId FoundTree::New(FoundId parent, FoundKind kind) {
-  Counts& counts = parent == kNo<FoundId> ? at_root_ : counts_[parent];
-  const std::uint32_t count = ++counts[static_cast<std::size_t>(kind)];
-  return Again(Child(parent, kind, count == 1 ? 0 : count));
-}
-
 namespace structure {
 namespace {
 
@@ -38,29 +14,19 @@ namespace {
 constexpr int kDeepest = 8;
 
 std::optional<FoundKind> LeafKind(AtomKind kind) {
-  switch (kind) {
-    case AtomKind::kLinear:
-      return FoundKind::kLinear;
-    case AtomKind::kPointwise:
-    case AtomKind::kConv:
-    case AtomKind::kDepthwise:
-    case AtomKind::kDeconv:
-      return FoundKind::kConv;
-    case AtomKind::kRecurrent:
-      return FoundKind::kRecurrent;
-    case AtomKind::kAttention:
-      return FoundKind::kAttention;
-    case AtomKind::kNorm:
-      return FoundKind::kNorm;
-    case AtomKind::kActivation:
-      return FoundKind::kActivation;
-    case AtomKind::kPool:
-      return FoundKind::kPool;
-    case AtomKind::kEmbedding:
-      return FoundKind::kEmbedding;
-    default:
-      return std::nullopt;
+  static constexpr std::pair<AtomKind, FoundKind> kLeaves[] = {
+      {AtomKind::kLinear, FoundKind::kLinear},
+      {AtomKind::kRecurrent, FoundKind::kRecurrent},
+      {AtomKind::kAttention, FoundKind::kAttention},
+      {AtomKind::kNorm, FoundKind::kNorm},
+      {AtomKind::kActivation, FoundKind::kActivation},
+      {AtomKind::kPool, FoundKind::kPool},
+      {AtomKind::kEmbedding, FoundKind::kEmbedding}};
+  if (IsConv(kind)) return FoundKind::kConv;
+  for (const auto& [atom, found] : kLeaves) {
+    if (atom == kind) return found;
   }
+  return std::nullopt;
 }
 
 bool HasAttention(const Item& run) {
@@ -73,562 +39,559 @@ bool IsQuiet(const Unit& unit) {
   return unit.role == Role::kNeutral || unit.role == Role::kOther;
 }
 
-}  // namespace
+class Arranger {
+ public:
+  Arranger(const Units& units, FoundTree& tree)
+      : units_(units),
+        atoms_(units.atoms()),
+        regions_(units.regions()),
+        tree_(tree),
+        module_of_(atoms_.size(), kNo<FoundId>) {}
 
-void Arranger::Put(Range range, FoundId module) {
-  std::fill(module_of_.begin() + range.first,
-            module_of_.begin() + range.last + 1, module);
-}
+  std::vector<FoundId> Arrange(FoundId parent) {
+    if (atoms_.size() > 0) {
+      const Range all{0, atoms_.size() - 1};
+      if (!Solve(all, parent, parent == kNo<FoundId>)) {
+        Fill(all, parent, units_.Find(all));
+      }
+    }
+    return std::move(module_of_);
+  }
 
-Arranger::UnitSpan Arranger::Within(UnitSpan units, Range range) {
-  const auto first = std::lower_bound(
-      units.begin(), units.end(), range.first,
-      [](const Unit& unit, std::uint32_t at) { return unit.atoms.first < at; });
-  auto last = first;
-  last = std::upper_bound(
-      first, units.end(), range.last,
-      [](std::uint32_t at, const Unit& unit) { return at < unit.atoms.last; });
-  return units.subspan(static_cast<std::size_t>(first - units.begin()),
-                       static_cast<std::size_t>(last - first));
-}
+ private:
+  // Units of a range, sorted.
+  using UnitSpan = std::span<const Unit>;
 
-void Arranger::Arrange(FoundId parent) {
-  if (atoms_.size() == 0) return;
-  const Range all{0, atoms_.size() - 1};
-  if (Solve(all, parent, parent == kNo<FoundId>)) return;
-  Fill(all, parent, units_.Find(all));
-}
+  void Put(Range range, FoundId module) {
+    std::fill(module_of_.begin() + range.first,
+              module_of_.begin() + range.last + 1, module);
+  }
 
-bool Arranger::Solve(Range range, FoundId parent, bool top) {
-  if (depth_ >= kDeepest) return false;
-  ++depth_;
-  const std::vector<Unit> units = units_.Classify(units_.Find(range));
-  // Detectors whose blocks are branches with a convolution behind them (C2f,
-  // C3, ELAN) are written as one list of modules; its last one is the head.
-  constexpr std::ptrdiff_t kFewest = 6;
-  if (top && std::count_if(units.begin(), units.end(), [](const Unit& unit) {
-               return unit.closed;
-             }) >= kFewest) {
-    EmitFlat(range, parent, units);
+  UnitSpan Within(UnitSpan units, Range range) {
+    const auto first = std::partition_point(
+        units.begin(), units.end(),
+        [&](const Unit& unit) { return unit.atoms.first < range.first; });
+    const auto last = std::partition_point(
+        first, units.end(),
+        [&](const Unit& unit) { return unit.atoms.last <= range.last; });
+    return {first, last};
+  }
+
+  bool Solve(Range range, FoundId parent, bool top) {
+    if (depth_ >= kDeepest) return false;
+    ++depth_;
+    const std::vector<Unit> units = units_.Classify(units_.Find(range));
+    // Detectors whose blocks are branches with a convolution behind them (C2f,
+    // C3, ELAN) are written as one list of modules; its last one is the head.
+    constexpr std::ptrdiff_t kFewest = 6;
+    if (top && std::count_if(units.begin(), units.end(), [](const Unit& unit) {
+                 return unit.closed;
+               }) >= kFewest) {
+      EmitFlat(range, parent, units);
+      --depth_;
+      return true;
+    }
+    const std::vector<Item> items = FindRepeats(units_, units, range);
+    std::vector<const Item*> runs;
+    for (const Item& item : items) {
+      if (item.IsRun()) runs.push_back(&item);
+    }
+    const bool found = top || !runs.empty();
+    if (found) {
+      Put(range, parent);
+      for (const Item* run : runs) EmitRun(*run, parent, units, false);
+      std::uint32_t next = range.first;
+      const auto fill_gap = [&](std::uint32_t end) {
+        if (next >= end) return;
+        const Range gap{next, end - 1};
+        const UnitSpan inside = Within(units, gap);
+        if (!top) {
+          Fill(gap, parent, inside);
+        } else if (runs.empty()) {
+          FillBody(gap, parent, inside);
+        } else {
+          Fill(gap,
+               tree_.New(parent, gap.first == range.first ? FoundKind::kStem
+                                 : gap.last == range.last ? FoundKind::kHead
+                                                          : FoundKind::kBody),
+               inside);
+        }
+      };
+      for (const Item* run : runs) {
+        fill_gap(run->atoms().first);
+        next = run->atoms().last + 1;
+      }
+      fill_gap(range.last + 1);
+    }
     --depth_;
-    return true;
+    return found;
   }
-  Repeats repeats(units_);
-  const std::vector<Item> items = repeats.Find(units, range);
-  std::vector<const Item*> runs;
-  for (const Item& item : items) {
-    if (item.IsRun()) runs.push_back(&item);
-  }
-  const bool found = top || !runs.empty();
-  if (found) {
-    Put(range, parent);
-    for (const Item* run : runs) EmitRun(*run, parent, units, false);
-    std::uint32_t next = range.first;
-    const auto fill_gap = [&](std::uint32_t end) {
-      if (next >= end) return;
-      const Range gap{next, end - 1};
-      const UnitSpan inside = Within(units, gap);
-      if (!top) {
-        Fill(gap, parent, inside);
-      } else if (runs.empty()) {
-        FillBody(gap, parent, inside);
-      } else {
-        FillNew(gap, parent,
-                gap.first == range.first ? FoundKind::kStem
-                : gap.last == range.last ? FoundKind::kHead
-                                         : FoundKind::kBody,
-                inside);
-      }
-    };
-    for (const Item* run : runs) {
-      fill_gap(run->atoms().first);
-      next = run->atoms().last + 1;
-    }
-    fill_gap(range.last + 1);
-  }
-  --depth_;
-  return found;
-}
 
-void Arranger::EmitFlat(Range range, FoundId parent, UnitSpan units) {
-  std::size_t head = units.size();
-  while (!units[head - 1].closed) --head;
-  const FoundId list = tree_.New(parent, FoundKind::kBlocks);
-  Put(range, list);
-  const std::size_t count = std::min(head + 1, units.size());
-  for (std::size_t i = 0; i < count; ++i) {
-    const FoundId copy = NewCopy(list, i, count, CopyKind::kAlike);
-    const Range part{units[i].atoms.first,
-                     i == head ? range.last : units[i].atoms.last};
-    Fill(part, copy, Within(units, part));
-    FillSiblings(part, copy, Within(units, part));
+  void EmitFlat(Range range, FoundId parent, UnitSpan units) {
+    std::size_t head = units.size();
+    while (!units[head - 1].closed) --head;
+    const FoundId list = tree_.New(parent, FoundKind::kBlocks);
+    Put(range, list);
+    const std::size_t count = std::min(head + 1, units.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      const FoundId copy = NewCopy(list, i, count, CopyKind::kAlike);
+      const Range part{units[i].atoms.first,
+                       i == head ? range.last : units[i].atoms.last};
+      Fill(part, copy, Within(units, part));
+    }
   }
-}
 
-FoundId Arranger::NewCopy(FoundId list, std::size_t number, std::size_t copies,
-                          CopyKind like) {
-  const FoundId copy =
-      tree_.Child(list, FoundKind::kCopy, static_cast<std::uint32_t>(number));
-  tree_[copy].copies = static_cast<std::uint32_t>(copies);
-  tree_[copy].like = like;
-  return copy;
-}
-
-void Arranger::FillNew(Range range, FoundId parent, FoundKind kind,
-                       UnitSpan units) {
-  const FoundId module = tree_.New(parent, kind);
-  Fill(range, module, units);
-  FillSiblings(range, module, units);
-}
-
-// Chains that are alike, side by side, that end in the same sum or
-// concatenation, or all in outputs: the branches of a pyramid, heads.
-void Arranger::FillSiblings(Range range, FoundId module, UnitSpan units) {
-  constexpr double kAlike = 0.7;
-  constexpr std::uint32_t kFewest = 3;  // nodes
-  struct Chain {
-    Range atoms;
-    std::uint32_t end;  // what reads it; none: the atom behind the range
-    bool whole = true;
-  };
-  std::vector<bool> taken(range.last - range.first + 1, false);
-  for (const Unit& unit : units) {
-    if ((!unit.residual || unit.closed) && unit.role != Role::kAttention) {
-      continue;
-    }
-    for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
-      taken[i - range.first] = true;
-    }
-  }
-  std::vector<Chain> chains;
-  std::vector<std::size_t> of(taken.size(), chains.max_size());
-  for (std::uint32_t i = range.first; i <= range.last; ++i) {
-    if (taken[i - range.first]) continue;
-    const auto ins = atoms_.ins(i);
-    const std::uint32_t from = ins.size() == 1 ? ins[0] : i;
-    const std::size_t chain =
-        from < i && from >= range.first && atoms_.outs(from).size() == 1
-            ? of[from - range.first]
-            : chains.max_size();
-    if (chain == chains.max_size()) {
-      if (ins.size() > 1 || atoms_.Kind(i) == AtomKind::kJoin) continue;
-      of[i - range.first] = chains.size();
-      chains.push_back({{i, i}, i});
-      continue;
-    }
-    Chain& grown = chains[chain];
-    grown.whole &= grown.atoms.last + 1 == i;
-    grown.atoms.last = i;
-    of[i - range.first] = chain;
-  }
-  std::map<std::uint32_t, std::vector<Range>> groups;  // by end
-  for (Chain& chain : chains) {
-    const auto outs = atoms_.outs(chain.atoms.last);
-    if (!chain.whole || outs.size() > 1) continue;
-    const std::uint32_t end = outs.empty() ? range.last + 1 : outs[0];
-    if (end <= range.last && atoms_.ins(end).size() < 2) continue;
-    while (chain.atoms.last > chain.atoms.first &&
-           (atoms_.Kind(chain.atoms.last) == AtomKind::kNeutral ||
-            atoms_.Kind(chain.atoms.last) == AtomKind::kPool)) {
-      --chain.atoms.last;
-    }
-    if (atoms_.Heavies(chain.atoms) > 0 &&
-        atoms_.NodesIn(chain.atoms) >= kFewest) {
-      groups[end].push_back(chain.atoms);
-    }
-  }
-  for (const auto& [end, ranges] : groups) {
-    const Bag first(atoms_, ranges.front());
-    std::vector<Range> alike;
-    for (const Range other : ranges) {
-      if (Bag(atoms_, other).Likeness(first) >= kAlike) alike.push_back(other);
-    }
-    if (alike.size() < 2) continue;
-    FillCopies(alike, 0, tree_.New(module, FoundKind::kBranch));
-  }
-}
-
-// The last `own` atoms of a copy are in none of its parts.
-void Arranger::FillCopies(const std::vector<Range>& copies, std::uint32_t own,
-                          FoundId list) {
-  for (std::size_t i = 0; i < copies.size(); ++i) {
+  FoundId NewCopy(FoundId list, std::size_t number, std::size_t copies,
+                  CopyKind like) {
     const FoundId copy =
-        NewCopy(list, i, copies.size(), Compare(copies[0], copies[i]));
-    Put(copies[i], copy);
-    for (const Unit& part :
-         units_.Find({copies[i].first, copies[i].last - own})) {
-      FillLeaf(part, copy);
-    }
+        tree_.Child(list, FoundKind::kCopy, static_cast<std::uint32_t>(number));
+    tree_[copy].copies = static_cast<std::uint32_t>(copies);
+    tree_[copy].like = like;
+    return copy;
   }
-}
 
-// Nothing is repeated. Linear layers behind convolutions are another part; if
-// pictures become smaller and larger again, what makes them larger is.
-void Arranger::FillBody(Range range, FoundId parent, UnitSpan units) {
-  std::optional<std::uint32_t> last_conv;
-  std::optional<std::uint32_t> first_linear;  // behind it
-  std::optional<std::uint32_t> up;
-  bool only_pictures = true;  // up to the last convolution
-  bool only_pictures_yet = true;
-  for (const Unit& unit : units) {
-    only_pictures_yet &= unit.role <= Role::kNorm || unit.role == Role::kConv;
-    if (unit.role == Role::kConv) {
-      last_conv = unit.atoms.last;
-      first_linear.reset();
-      only_pictures = only_pictures_yet;
-    } else if (unit.role == Role::kLinear && last_conv && !first_linear) {
-      first_linear = unit.atoms.first;
+  // Chains that are alike, side by side, that end in the same sum or
+  // concatenation, or all in outputs: the branches of a pyramid, heads.
+  void FillSiblings(Range range, FoundId module, UnitSpan units) {
+    constexpr double kAlike = 0.7;
+    constexpr std::uint32_t kFewest = 3;  // nodes
+    struct Chain {
+      Range atoms;
+      std::uint32_t end;  // what reads it; none: the atom behind the range
+      bool whole = true;
+    };
+    std::vector<bool> taken(range.last - range.first + 1, false);
+    for (const Unit& unit : units) {
+      if ((!unit.residual || unit.closed) && unit.role != Role::kAttention) {
+        continue;
+      }
+      for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
+        taken[i - range.first] = true;
+      }
     }
-    for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last && !up; ++i) {
-      if (atoms_.Scale(i) > 0) up = unit.atoms.first;
+    std::vector<Chain> chains;
+    std::vector<std::size_t> of(taken.size(), chains.max_size());
+    for (std::uint32_t i = range.first; i <= range.last; ++i) {
+      if (taken[i - range.first]) continue;
+      const auto ins = atoms_.ins(i);
+      const std::uint32_t from = ins.size() == 1 ? ins[0] : i;
+      const std::size_t chain =
+          from < i && from >= range.first && atoms_.outs(from).size() == 1
+              ? of[from - range.first]
+              : chains.max_size();
+      if (chain == chains.max_size()) {
+        if (ins.size() > 1 || atoms_.Kind(i) == AtomKind::kJoin) continue;
+        of[i - range.first] = chains.size();
+        chains.push_back({{i, i}, i});
+        continue;
+      }
+      Chain& grown = chains[chain];
+      grown.whole &= grown.atoms.last + 1 == i;
+      grown.atoms.last = i;
+      of[i - range.first] = chain;
+    }
+    std::map<std::uint32_t, std::vector<Range>> groups;  // by end
+    for (Chain& chain : chains) {
+      const auto outs = atoms_.outs(chain.atoms.last);
+      if (!chain.whole || outs.size() > 1) continue;
+      const std::uint32_t end = outs.empty() ? range.last + 1 : outs[0];
+      if (end <= range.last && atoms_.ins(end).size() < 2) continue;
+      while (chain.atoms.last > chain.atoms.first &&
+             (atoms_.Kind(chain.atoms.last) == AtomKind::kNeutral ||
+              atoms_.Kind(chain.atoms.last) == AtomKind::kPool)) {
+        --chain.atoms.last;
+      }
+      if (atoms_.Heavies(chain.atoms) > 0 &&
+          atoms_.NodesIn(chain.atoms) >= kFewest) {
+        groups[end].push_back(chain.atoms);
+      }
+    }
+    for (const auto& [end, ranges] : groups) {
+      const Bag first(atoms_, ranges.front());
+      std::vector<Range> alike;
+      for (const Range other : ranges) {
+        if (Bag(atoms_, other).Likeness(first) >= kAlike)
+          alike.push_back(other);
+      }
+      if (alike.size() < 2) continue;
+      FillCopies(alike, 0, tree_.New(module, FoundKind::kBranch));
     }
   }
-  std::vector<std::uint32_t> begins = {range.first};
-  if (up && !first_linear && *up > range.first &&
-      atoms_.Heavies({range.first, *up - 1}) > 0) {
-    begins.push_back(*up);
-  } else if (first_linear && only_pictures) {
-    for (const Unit& unit : units) {  // the pool of the last convolutions
-      if (unit.atoms.first == *last_conv + 1 && unit.role == Role::kPool &&
-          atoms_.Kind(unit.atoms.first) == AtomKind::kPool) {
+
+  // The last `own` atoms of a copy are in none of its parts.
+  void FillCopies(const std::vector<Range>& copies, std::uint32_t own,
+                  FoundId list) {
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      const FoundId copy =
+          NewCopy(list, i, copies.size(), Compare(copies[0], copies[i]));
+      Put(copies[i], copy);
+      for (const Unit& part :
+           units_.Find({copies[i].first, copies[i].last - own})) {
+        FillLeaf(part, copy);
+      }
+    }
+  }
+
+  // Nothing is repeated. Linear layers behind convolutions are another part; if
+  // pictures become smaller and larger again, what makes them larger is.
+  void FillBody(Range range, FoundId parent, UnitSpan units) {
+    std::optional<std::uint32_t> last_conv;
+    std::optional<std::uint32_t> first_linear;  // behind it
+    std::optional<std::uint32_t> up;
+    bool only_pictures = true;  // up to the last convolution
+    bool only_pictures_yet = true;
+    for (const Unit& unit : units) {
+      only_pictures_yet &= unit.role <= Role::kNorm || unit.role == Role::kConv;
+      if (unit.role == Role::kConv) {
         last_conv = unit.atoms.last;
+        first_linear.reset();
+        only_pictures = only_pictures_yet;
+      } else if (unit.role == Role::kLinear && last_conv && !first_linear) {
+        first_linear = unit.atoms.first;
+      }
+      for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last && !up;
+           ++i) {
+        if (atoms_.Scale(i) > 0) up = unit.atoms.first;
       }
     }
-    if (*last_conv + 1 < *first_linear) begins.push_back(*last_conv + 1);
-    begins.push_back(*first_linear);
-  }
-  for (std::size_t i = 0; i < begins.size(); ++i) {
-    const Range part{begins[i],
-                     i + 1 < begins.size() ? begins[i + 1] - 1 : range.last};
-    FillNew(part, parent, FoundKind::kBody, Within(units, part));
-  }
-}
-
-std::vector<std::size_t> Arranger::Stages(const Item& run) const {
-  const bool attention = HasAttention(run);
-  std::vector<CopyKind> like = {CopyKind::kEqual};  // to the copy before
-  for (std::size_t i = 1; i < run.ranges.size(); ++i) {
-    like.push_back(Compare(run.ranges[i - 1], run.ranges[i]));
-  }
-  // Two copies that are equal, then two that are equal to each other only: the
-  // same blocks with another expansion.
-  const auto is_new_kind = [&](std::size_t i) {
-    return i > 1 && i + 1 < like.size() && like[i - 1] == CopyKind::kEqual &&
-           like[i] == CopyKind::kOtherWidth && like[i + 1] == CopyKind::kEqual;
-  };
-  std::vector<std::size_t> begins = {0};
-  for (std::size_t i = 1; i < run.ranges.size(); ++i) {
-    const std::int64_t before = units_.Width(run.ranges[i - 1]);
-    const std::int64_t width = units_.Width(run.ranges[i]);
-    const bool known = before != 0 && width != 0;
-    const bool begins_here = attention ? known && width != before
-                                       : units_.IsStrided(run.ranges[i]) ||
-                                             (known && width > before) ||
-                                             is_new_kind(i);
-    if (begins_here) begins.push_back(i);
-  }
-  return begins;
-}
-
-void Arranger::EmitRun(const Item& run, FoundId parent, UnitSpan units,
-                       bool inside) {
-  bool has_runs = false;
-  bool has_transition = false;
-  for (const std::vector<Item>& copy : run.copies) {
-    for (const Item& item : copy) {
-      has_runs |= item.IsRun();
-      has_transition |= item.transition;
+    std::vector<std::uint32_t> begins = {range.first};
+    if (up && !first_linear && *up > range.first &&
+        atoms_.Heavies({range.first, *up - 1}) > 0) {
+      begins.push_back(*up);
+    } else if (first_linear && only_pictures) {
+      if (*last_conv + 1 < *first_linear) begins.push_back(*last_conv + 1);
+      begins.push_back(*first_linear);
+    }
+    for (std::size_t i = 0; i < begins.size(); ++i) {
+      const Range part{begins[i],
+                       i + 1 < begins.size() ? begins[i + 1] - 1 : range.last};
+      Fill(part, tree_.New(parent, FoundKind::kBody), Within(units, part));
     }
   }
-  const bool staged = has_runs && has_transition;
-  const std::size_t count = run.copies.size();
-  const bool towers = parent == kNo<FoundId> && count > 1 &&
-                      std::all_of(run.ranges.begin() + 1, run.ranges.end(),
-                                  [&](Range range) { return IsFresh(range); });
-  const auto like = [&](std::size_t i) {
-    return Compare(run.ranges[0], run.ranges[i]);
-  };
-  std::vector<std::size_t> begins = {0};
-  if (!staged && !inside) begins = Stages(run);
-  const bool has_stages = begins.size() > 1 && count > begins.size();
-  const FoundId list = towers && !has_stages
-                           ? parent
-                           : tree_.New(parent, !staged && HasAttention(run)
-                                                   ? FoundKind::kLayers
-                                                   : FoundKind::kBlocks);
-  if (has_stages) {
-    begins.push_back(count);
-    for (std::size_t s = 0; s + 1 < begins.size(); ++s) {
-      const std::size_t first = begins[s];
-      const FoundId stage =
-          NewCopy(list, s, begins.size() - 1, CopyKind::kAlike);
-      const FoundId blocks = tree_.New(stage, FoundKind::kBlock);
-      for (std::size_t i = first; i < begins[s + 1]; ++i) {
-        EmitCopy(run, i,
-                 NewCopy(blocks, i - first, begins[s + 1] - first, like(i)),
-                 units);
+
+  std::vector<std::size_t> Stages(const Item& run) const {
+    const bool attention = HasAttention(run);
+    std::vector<CopyKind> like = {CopyKind::kEqual};  // to the copy before
+    for (std::size_t i = 1; i < run.ranges.size(); ++i) {
+      like.push_back(Compare(run.ranges[i - 1], run.ranges[i]));
+    }
+    // Two copies that are equal, then two that are equal to each other only:
+    // the same blocks with another expansion.
+    const auto is_new_kind = [&](std::size_t i) {
+      return i > 1 && i + 1 < like.size() && like[i - 1] == CopyKind::kEqual &&
+             like[i] == CopyKind::kOtherWidth &&
+             like[i + 1] == CopyKind::kEqual;
+    };
+    std::vector<std::size_t> begins = {0};
+    for (std::size_t i = 1; i < run.ranges.size(); ++i) {
+      const std::int64_t before = units_.Width(run.ranges[i - 1]);
+      const std::int64_t width = units_.Width(run.ranges[i]);
+      const bool known = before != 0 && width != 0;
+      const bool begins_here = attention ? known && width != before
+                                         : units_.IsStrided(run.ranges[i]) ||
+                                               (known && width > before) ||
+                                               is_new_kind(i);
+      if (begins_here) begins.push_back(i);
+    }
+    return begins;
+  }
+
+  void EmitRun(const Item& run, FoundId parent, UnitSpan units, bool inside) {
+    bool has_runs = false;
+    bool has_transition = false;
+    for (const std::vector<Item>& copy : run.copies) {
+      for (const Item& item : copy) {
+        has_runs |= item.IsRun();
+        has_transition |= item.transition;
       }
     }
-    return;
-  }
-  // Copies with the same weights are one module that is called again.
-  std::map<std::vector<ValueId>, FoundId> modules;
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::vector<ValueId> weights = WeightsOf(run.ranges[i]);
-    FoundId module = kNo<FoundId>;
-    if (const auto known = modules.find(weights);
-        known != modules.end() && !weights.empty()) {
-      module = tree_.Again(known->second);
-    } else {
-      module = towers ? tree_.New(list, FoundKind::kBody)
-                      : NewCopy(list, next++, count, like(i));
-      modules.emplace(weights, module);
+    const bool staged = has_runs && has_transition;
+    const std::size_t count = run.copies.size();
+    const bool towers =
+        parent == kNo<FoundId> && count > 1 &&
+        std::all_of(run.ranges.begin() + 1, run.ranges.end(),
+                    [&](Range range) { return !atoms_.ReadsBefore(range); });
+    const auto like = [&](std::size_t i) {
+      return Compare(run.ranges[0], run.ranges[i]);
+    };
+    std::vector<std::size_t> begins = {0};
+    if (!staged && !inside) begins = Stages(run);
+    const bool has_stages = begins.size() > 1 && count > begins.size();
+    const FoundId list = towers && !has_stages
+                             ? parent
+                             : tree_.New(parent, !staged && HasAttention(run)
+                                                     ? FoundKind::kLayers
+                                                     : FoundKind::kBlocks);
+    if (has_stages) {
+      begins.push_back(count);
+      for (std::size_t s = 0; s + 1 < begins.size(); ++s) {
+        const std::size_t first = begins[s];
+        const FoundId stage =
+            NewCopy(list, s, begins.size() - 1, CopyKind::kAlike);
+        const FoundId blocks = tree_.New(stage, FoundKind::kBlock);
+        for (std::size_t i = first; i < begins[s + 1]; ++i) {
+          EmitCopy(run, i,
+                   NewCopy(blocks, i - first, begins[s + 1] - first, like(i)),
+                   units);
+        }
+      }
+      return;
     }
-    EmitCopy(run, i, module, units);
-  }
-}
-
-bool Arranger::IsFresh(Range range) const {
-  for (std::uint32_t i = range.first; i <= range.last; ++i) {
-    for (const std::uint32_t q : atoms_.ins(i)) {
-      if (q < range.first && atoms_.Depth(q) > 0) return false;
+    // Copies with the same weights are one module that is called again.
+    std::map<std::vector<ValueId>, FoundId> modules;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::vector<ValueId> weights = atoms_.WeightsIn(run.ranges[i]);
+      FoundId module = kNo<FoundId>;
+      if (const auto known = modules.find(weights);
+          known != modules.end() && !weights.empty()) {
+        module = tree_.Again(known->second);
+      } else {
+        module = towers ? tree_.New(list, FoundKind::kBody)
+                        : NewCopy(list, next++, count, like(i));
+        modules.emplace(weights, module);
+      }
+      EmitCopy(run, i, module, units);
     }
   }
-  return true;
-}
 
-std::vector<ValueId> Arranger::WeightsOf(Range range) const {
-  std::vector<ValueId> weights;
-  for (std::uint32_t i = range.first; i <= range.last; ++i) {
-    if (atoms_.IsHeavyAt(i) && atoms_.WeightOf(i) != kNo<ValueId>) {
-      weights.push_back(atoms_.WeightOf(i));
-    }
-  }
-  return weights;
-}
-
-CopyKind Arranger::Compare(Range first, Range copy) const {
-  if (copy.last - copy.first != first.last - first.first) {
-    return CopyKind::kAlike;
-  }
-  bool other_width = false;
-  for (std::uint32_t i = 0; i <= copy.last - copy.first; ++i) {
-    const std::uint32_t a = first.first + i;
-    const std::uint32_t b = copy.first + i;
-    if (atoms_.Kind(a) != atoms_.Kind(b) ||
-        atoms_.TokenOf(a) != atoms_.TokenOf(b) ||
-        atoms_.NodesIn({a, a}) != atoms_.NodesIn({b, b})) {
+  CopyKind Compare(Range first, Range copy) const {
+    if (copy.last - copy.first != first.last - first.first) {
       return CopyKind::kAlike;
     }
-    other_width |= atoms_.Width(a) != atoms_.Width(b);
+    bool other_width = false;
+    for (std::uint32_t i = 0; i <= copy.last - copy.first; ++i) {
+      const std::uint32_t a = first.first + i;
+      const std::uint32_t b = copy.first + i;
+      if (atoms_.Kind(a) != atoms_.Kind(b) ||
+          atoms_.TokenOf(a) != atoms_.TokenOf(b) ||
+          atoms_.NodesIn({a, a}) != atoms_.NodesIn({b, b})) {
+        return CopyKind::kAlike;
+      }
+      other_width |= atoms_.Width(a) != atoms_.Width(b);
+    }
+    return other_width ? CopyKind::kOtherWidth : CopyKind::kEqual;
   }
-  return other_width ? CopyKind::kOtherWidth : CopyKind::kEqual;
-}
 
-void Arranger::EmitCopy(const Item& run, std::size_t copy, FoundId module,
-                        UnitSpan units) {
-  const Range range = run.ranges[copy];
-  Put(range, module);
-  std::vector<const Item*> runs;
-  std::vector<Unit> own;
-  for (const Item& item : run.copies[copy]) {
-    if (item.IsRun()) {
-      runs.push_back(&item);
-    } else {
-      own.push_back(item.unit);
-    }
-  }
-  if (runs.empty()) {
-    Fill(range, module, own);
-    return;
-  }
-  std::uint32_t next = range.first;
-  for (const Item* inner : runs) {
-    if (inner->atoms().first > next) {
-      FillGap({next, inner->atoms().first - 1}, module, units,
-              FoundKind::kStem);
-    }
-    next = inner->atoms().last + 1;
-  }
-  if (next <= range.last) {
-    FillGap({next, range.last}, module, units, FoundKind::kBody);
-  }
-  for (const Item* inner : runs) EmitRun(*inner, module, units, true);
-}
-
-void Arranger::FillGap(Range range, FoundId module, UnitSpan units,
-                       FoundKind kind) {
-  const UnitSpan inside = Within(units, range);
-  if (!(inside.size() == 1 && inside[0].residual) &&
-      atoms_.Heavies(range) > 0) {
-    FillNew(range, module, kind, inside);
-  } else {
-    Fill(range, module, inside);
-  }
-}
-
-void Arranger::Fill(Range range, FoundId module, UnitSpan units) {
-  Put(range, module);
-  for (std::uint32_t i = range.first; i <= range.last; ++i) {
-    if (atoms_.Kind(i) == AtomKind::kEmbedding) {
-      Put({i, i}, tree_.New(module, FoundKind::kEmbedding));
-    }
-  }
-  std::vector<const Unit*> loud;
-  for (const Unit& unit : units) {
-    if (!IsQuiet(unit) || unit.residual) loud.push_back(&unit);
-  }
-  for (const Unit* unit : loud) {
-    if (unit->residual) {
-      FillResidual(*unit, module, loud.size() == 1);
-    } else {
-      FillLeaf(*unit, module);
-    }
-  }
-}
-
-// A value, a chain that is made of it, and their sum: the blocks of a branch.
-void Arranger::FillChains(Range range, FoundId module) {
-  std::vector<Range> blocks;
-  for (std::uint32_t i = range.first; i <= range.last; ++i) {
-    const auto ins = atoms_.ins(i);
-    if (!regions_.IsSum(i) || ins.size() != 2) continue;
-    const std::uint32_t value = std::min(ins[0], ins[1]);
-    std::uint32_t first = std::max(ins[0], ins[1]);
-    while (first > range.first && atoms_.outs(first).size() == 1 &&
-           atoms_.ins(first).size() == 1 && atoms_.ins(first)[0] + 1 == first &&
-           atoms_.ins(first)[0] != value) {
-      --first;
-    }
-    if (atoms_.ins(first).size() == 1 && atoms_.ins(first)[0] == value &&
-        first > value && atoms_.Heavies({first, i}) > 1) {
-      blocks.push_back({first, i});
-    }
-  }
-  if (blocks.empty()) return;
-  FillCopies(blocks, 1, tree_.New(module, FoundKind::kBlock));
-}
-
-void Arranger::FillClosed(const Unit& unit, FoundId module) {
-  const FoundId sub = tree_.New(module, FoundKind::kBranch);
-  Put(unit.atoms, sub);
-  if (regions_.ResidualsInside(unit.atoms) >= 2 &&
-      Solve(unit.atoms, sub, false)) {
-    return;
-  }
-  const std::vector<Unit> parts = units_.Find(unit.atoms);
-  for (const Unit& part : parts) {
-    if (part.residual && !part.closed && parts.size() > 1) {
-      FillResidual(part, sub, false);
-    } else {
-      FillLeaf(part, sub);
-    }
-  }
-  FillChains(unit.atoms, sub);
-}
-
-// [norm] core sum [activation or norm]
-void Arranger::FillResidual(const Unit& unit, FoundId module, bool alone) {
-  if (depth_ >= kDeepest) return FillLeaf(unit, module);
-  if (unit.closed) return FillClosed(unit, module);
-  const auto join = regions_.JoinOf(unit.atoms);
-  if (!join || *join == unit.atoms.first) {
-    return FillLeaf(unit, module);
-  }
-  ++depth_;
-  const Range body{unit.atoms.first, *join - 1};
-  const bool solved =
-      regions_.ResidualsInside(body) >= 2 && Solve(body, module, false);
-  const std::vector<Unit> inner =
-      solved ? std::vector<Unit>() : units_.Find(body);
-  if (*join < unit.atoms.last) {
-    for (const Unit& part : units_.Find({*join + 1, unit.atoms.last})) {
-      if (part.role == Role::kNorm || part.role == Role::kActivation) {
-        FillLeaf(part, module);
+  void EmitCopy(const Item& run, std::size_t copy, FoundId module,
+                UnitSpan units) {
+    const Range range = run.ranges[copy];
+    Put(range, module);
+    std::vector<const Item*> runs;
+    std::vector<Unit> own;
+    for (const Item& item : run.copies[copy]) {
+      if (item.IsRun()) {
+        runs.push_back(&item);
+      } else {
+        own.push_back(item.unit);
       }
     }
-  }
-  std::size_t begin = 0;
-  while (begin < inner.size() && IsQuiet(inner[begin])) ++begin;
-  if (begin + 1 < inner.size() && inner[begin].role == Role::kNorm) {
-    FillLeaf(inner[begin], module);
-    ++begin;
-  } else {
-    begin = 0;
-  }
-  if (begin < inner.size()) {
-    const Role role = units_.RoleOf(unit.atoms);
-    if (alone && role == Role::kConv) {
-      for (std::size_t i = begin; i < inner.size(); ++i) {
-        FillLeaf(inner[i], module);
+    if (runs.empty()) {
+      Fill(range, module, own);
+      return;
+    }
+    std::uint32_t next = range.first;
+    for (const Item* inner : runs) {
+      if (inner->atoms().first > next) {
+        FillGap({next, inner->atoms().first - 1}, module, units,
+                FoundKind::kStem);
       }
-      ShareActivation(unit, inner, module);
+      next = inner->atoms().last + 1;
+    }
+    if (next <= range.last) {
+      FillGap({next, range.last}, module, units, FoundKind::kBody);
+    }
+    for (const Item* inner : runs) EmitRun(*inner, module, units, true);
+  }
+
+  void FillGap(Range range, FoundId module, UnitSpan units, FoundKind kind) {
+    const UnitSpan inside = Within(units, range);
+    if (!(inside.size() == 1 && inside[0].residual) &&
+        atoms_.Heavies(range) > 0) {
+      Fill(range, tree_.New(module, kind), inside);
     } else {
-      const FoundId sub =
-          tree_.New(module, role == Role::kAttention ? FoundKind::kAttention
-                            : role == Role::kLinear  ? FoundKind::kFeedForward
-                                                     : FoundKind::kBranch);
-      Range core{inner[begin].atoms.first, inner.back().atoms.last};
-      if (role == Role::kAttention) {
-        // Windows around the attention belong to the block.
-        std::uint32_t first = core.first;
-        std::uint32_t last = core.last;
-        while (first < core.last && !atoms_.IsHeavyAt(first)) ++first;
-        while (last > core.first && !atoms_.IsHeavyAt(last)) --last;
-        if (first - core.first >= 3) core.first = first;
-        if (core.last - last >= 3) core.last = last;
+      Fill(range, module, inside);
+    }
+  }
+
+  void Fill(Range range, FoundId module, UnitSpan units) {
+    Put(range, module);
+    for (std::uint32_t i = range.first; i <= range.last; ++i) {
+      if (atoms_.Kind(i) == AtomKind::kEmbedding) {
+        Put({i, i}, tree_.New(module, FoundKind::kEmbedding));
       }
-      Put(core, sub);
+    }
+    std::vector<const Unit*> loud;
+    for (const Unit& unit : units) {
+      if (!IsQuiet(unit) || unit.residual) loud.push_back(&unit);
+    }
+    for (const Unit* unit : loud) {
+      if (unit->residual) {
+        FillResidual(*unit, module, loud.size() == 1);
+      } else {
+        FillLeaf(*unit, module);
+      }
+    }
+    FillSiblings(range, module, units);
+  }
+
+  // A value, a chain that is made of it, and their sum: the blocks of a branch.
+  void FillChains(Range range, FoundId module) {
+    std::vector<Range> blocks;
+    for (std::uint32_t i = range.first; i <= range.last; ++i) {
+      const auto ins = atoms_.ins(i);
+      if (!regions_.IsSum(i) || ins.size() != 2) continue;
+      const std::uint32_t value = std::min(ins[0], ins[1]);
+      std::uint32_t first = std::max(ins[0], ins[1]);
+      while (first > range.first && atoms_.outs(first).size() == 1 &&
+             atoms_.ins(first).size() == 1 &&
+             atoms_.ins(first)[0] + 1 == first &&
+             atoms_.ins(first)[0] != value) {
+        --first;
+      }
+      if (atoms_.ins(first).size() == 1 && atoms_.ins(first)[0] == value &&
+          first > value && atoms_.Heavies({first, i}) > 1) {
+        blocks.push_back({first, i});
+      }
+    }
+    if (blocks.empty()) return;
+    FillCopies(blocks, 1, tree_.New(module, FoundKind::kBlock));
+  }
+
+  void FillClosed(const Unit& unit, FoundId module) {
+    const FoundId sub = tree_.New(module, FoundKind::kBranch);
+    Put(unit.atoms, sub);
+    if (regions_.ResidualsInside(unit.atoms) >= 2 &&
+        Solve(unit.atoms, sub, false)) {
+      return;
+    }
+    const std::vector<Unit> parts = units_.Find(unit.atoms);
+    for (const Unit& part : parts) {
+      if (part.residual && !part.closed && parts.size() > 1) {
+        FillResidual(part, sub, false);
+      } else {
+        FillLeaf(part, sub);
+      }
+    }
+    FillChains(unit.atoms, sub);
+  }
+
+  // [norm] core sum [activation or norm]
+  void FillResidual(const Unit& unit, FoundId module, bool alone) {
+    if (depth_ >= kDeepest) return FillLeaf(unit, module);
+    if (unit.closed) return FillClosed(unit, module);
+    const auto join = regions_.JoinOf(unit.atoms);
+    if (!join || *join == unit.atoms.first) {
+      return FillLeaf(unit, module);
+    }
+    ++depth_;
+    const Range body{unit.atoms.first, *join - 1};
+    const bool solved =
+        regions_.ResidualsInside(body) >= 2 && Solve(body, module, false);
+    const std::vector<Unit> inner =
+        solved ? std::vector<Unit>() : units_.Find(body);
+    if (*join < unit.atoms.last) {
+      for (const Unit& part : units_.Find({*join + 1, unit.atoms.last})) {
+        if (part.role == Role::kNorm || part.role == Role::kActivation) {
+          FillLeaf(part, module);
+        }
+      }
+    }
+    std::size_t begin = 0;
+    while (begin < inner.size() && IsQuiet(inner[begin])) ++begin;
+    if (begin + 1 < inner.size() && inner[begin].role == Role::kNorm) {
+      FillLeaf(inner[begin], module);
+      ++begin;
+    } else {
+      begin = 0;
+    }
+    if (begin < inner.size()) {
+      const Role role = units_.RoleOf(unit.atoms);
+      const bool flat = alone && role == Role::kConv;
+      FoundId sub = module;
+      if (!flat) {
+        sub =
+            tree_.New(module, role == Role::kAttention ? FoundKind::kAttention
+                              : role == Role::kLinear  ? FoundKind::kFeedForward
+                                                       : FoundKind::kBranch);
+        Put(WithoutWindows({inner[begin].atoms.first, inner.back().atoms.last},
+                           role),
+            sub);
+      }
       for (std::size_t i = begin; i < inner.size(); ++i) {
         FillLeaf(inner[i], sub);
       }
+      if (flat) ShareActivation(unit, inner, module);
     }
+    --depth_;
   }
-  --depth_;
-}
 
-// A block of convolutions calls one ReLU several times, as a rule.
-void Arranger::ShareActivation(const Unit& unit, UnitSpan parts,
-                               FoundId module) {
-  for (const Unit& part : parts) {
-    if (part.residual || units_.IsSqueezeExcite(part)) return;
+  // Windows around an attention belong to the block.
+  Range WithoutWindows(Range core, Role role) const {
+    if (role != Role::kAttention) return core;
+    std::uint32_t first = core.first;
+    std::uint32_t last = core.last;
+    while (first < core.last && !atoms_.IsHeavyAt(first)) ++first;
+    while (last > core.first && !atoms_.IsHeavyAt(last)) --last;
+    return {first - core.first >= 3 ? first : core.first,
+            core.last - last >= 3 ? last : core.last};
   }
-  std::vector<std::uint32_t> shared;
-  for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
-    if (atoms_.FirstOp(i) == Op::kRelu) shared.push_back(i);
-  }
-  if (shared.size() < 2) return;
-  const FoundId activation = tree_.Child(module, FoundKind::kActivation, 0);
-  for (const std::uint32_t i : shared) Put({i, i}, activation);
-}
 
-void Arranger::FillLeaf(const Unit& unit, FoundId module) {
-  std::vector<std::uint32_t> parts;
-  for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
-    if (LeafKind(atoms_.Kind(i))) parts.push_back(i);
+  // A block of convolutions calls one ReLU several times, as a rule.
+  void ShareActivation(const Unit& unit, UnitSpan parts, FoundId module) {
+    for (const Unit& part : parts) {
+      if (part.residual || units_.IsSqueezeExcite(part)) return;
+    }
+    std::vector<std::uint32_t> shared;
+    for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
+      if (atoms_.FirstOp(i) == Op::kRelu) shared.push_back(i);
+    }
+    if (shared.size() < 2) return;
+    const FoundId activation = tree_.Child(module, FoundKind::kActivation, 0);
+    for (const std::uint32_t i : shared) Put({i, i}, activation);
   }
-  const bool excites = units_.IsSqueezeExcite(unit);
-  if (unit.atoms.last - unit.atoms.first < 2 || units_.Heavies(unit) <= 1 ||
-      excites) {
-    const Role role = units_.RoleOf(unit.atoms);
-    if (role == Role::kNeutral || role == Role::kOther) return;
-    if (role == Role::kConv && parts.size() > 1) {
-      const FoundId sub = tree_.New(module, FoundKind::kUnit);
-      Put(unit.atoms, sub);
-      for (const std::uint32_t i : parts) {
-        Put({i, i}, tree_.New(sub, *LeafKind(atoms_.Kind(i))));
+
+  void FillLeaf(const Unit& unit, FoundId module) {
+    std::vector<std::uint32_t> parts;
+    for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
+      if (LeafKind(atoms_.Kind(i))) parts.push_back(i);
+    }
+    const bool excites = units_.IsSqueezeExcite(unit);
+    if (unit.atoms.last - unit.atoms.first < 2 || units_.Heavies(unit) <= 1 ||
+        excites) {
+      const Role role = units_.RoleOf(unit.atoms);
+      if (role == Role::kNeutral || role == Role::kOther) return;
+      if (role == Role::kConv && parts.size() > 1) {
+        const FoundId sub = tree_.New(module, FoundKind::kUnit);
+        Put(unit.atoms, sub);
+        for (const std::uint32_t i : parts) {
+          Put({i, i}, tree_.New(sub, *LeafKind(atoms_.Kind(i))));
+        }
+        return;
       }
-      return;
+      if (parts.size() == 1) {
+        Put(unit.atoms, tree_.New(module, *LeafKind(atoms_.Kind(parts[0]))));
+        return;
+      }
     }
-    if (parts.size() == 1) {
-      Put(unit.atoms, tree_.New(module, *LeafKind(atoms_.Kind(parts[0]))));
-      return;
+    for (const std::uint32_t i : parts) {
+      Put({i, i}, tree_.New(module, *LeafKind(atoms_.Kind(i))));
     }
   }
-  for (const std::uint32_t i : parts) {
-    Put({i, i}, tree_.New(module, *LeafKind(atoms_.Kind(i))));
-  }
+
+  const Units& units_;
+  const Atoms& atoms_;
+  const Regions& regions_;
+  FoundTree& tree_;
+  std::vector<FoundId> module_of_;  // by atom
+  int depth_ = 0;
+};
+
+}  // namespace
+
+std::vector<FoundId> Arrange(const Units& units, FoundTree& tree,
+                             FoundId parent) {
+  return Arranger(units, tree).Arrange(parent);
 }
 
 }  // namespace structure

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/graph/graph_facts.h"
+#include "clues/structure/parts.h"
 #include "onnx_tag/model.h"
 
 namespace onnx_tag::structure {
@@ -48,32 +48,6 @@ class Edges {
   std::vector<std::uint32_t> to_;
 };
 
-enum class AtomKind : std::uint8_t {
-  kLinear,     // a product with a weight
-  kMatMul,     // a product of two values
-  kPointwise,  // a convolution of size 1
-  kConv,       // a larger one
-  kDepthwise,
-  kDeconv,  // a transposed one
-  kRecurrent,
-  kAttention,  // a whole attention in one node
-  kCall,       // of a function or a subgraph with any of these
-  kNorm,
-  kActivation,
-  kPool,
-  kMean,  // a reduction over positions or channels
-  kSoftmax,
-  kJoin,       // a sum or concatenation of values
-  kEmbedding,  // rows of a table
-  kNeutral,    // moves data
-  kOther,
-};
-
-constexpr bool IsHeavy(AtomKind kind) { return kind <= AtomKind::kCall; }
-constexpr bool IsConv(AtomKind kind) {
-  return kind >= AtomKind::kPointwise && kind <= AtomKind::kDeconv;
-}
-
 // What an atom is when two are compared; 0 for what does not count.
 using Token = std::uint32_t;
 
@@ -82,52 +56,6 @@ struct Range {
   std::uint32_t first;
   std::uint32_t last;
   friend bool operator==(const Range&, const Range&) = default;
-};
-
-// What is found once for all graphs of a model.
-class ModelParts {
- public:
-  static constexpr std::uint32_t kNone = 0xffffffff;
-  struct Group {
-    AtomKind kind;  // kOther: that of `main`
-    NodeId main;
-  };
-  // What the nodes of subgraphs read from the graphs around them, as edges
-  // between nodes of one graph: `to` is the node that holds the subgraph.
-  struct OuterRead {
-    NodeId from;
-    NodeId to;
-  };
-
-  explicit ModelParts(const GraphFacts& graph);
-
-  const GraphFacts& graph() const { return graph_; }
-  // Operators that do the work of a model: products, convolutions, recurrent
-  // layers, attention, and what holds or calls a graph that has them.
-  bool IsHeavy(NodeId node) const { return heavy_[node]; }
-  // Nodes of one group are one atom; kNone: the node is one by itself.
-  std::uint32_t GroupOf(NodeId node) const { return group_of_[node]; }
-  const Group& operator[](std::uint32_t group) const { return groups_[group]; }
-  const std::vector<OuterRead>& OuterReads(GraphId graph) const {
-    return outer_[graph];
-  }
-
- private:
-  void FindHeavy();
-  void FindGroups();
-  NodeId OnlyReader(NodeId node) const;
-  void JoinBias(NodeId product);
-  void JoinRecurrent(NodeId node);
-  void JoinTransposed(NodeId norm, NodeId first, NodeId last);
-  std::uint32_t Join(NodeId node, NodeId with);
-  void FindOuterReads();
-
-  const GraphFacts& graph_;
-  const Model& model_;
-  IdVector<NodeId, bool> heavy_;
-  IdVector<NodeId, std::uint32_t> group_of_;
-  std::vector<Group> groups_;
-  IdVector<GraphId, std::vector<OuterRead>> outer_;
 };
 
 class Atoms {
@@ -154,8 +82,6 @@ class Atoms {
   // ever the lesser operand, in several blocks. By place in the graph.
   const std::vector<bool>& IsSide() const { return is_side_; }
 
-  // Heavy operators in a row that end with this atom, at most.
-  std::uint32_t Depth(std::uint32_t i) const { return depth_[i]; }
   // Heavy operators in a row inside a range; an upper bound.
   std::uint32_t Series(Range range) const;
   std::uint32_t Heavies(Range range) const {
@@ -181,8 +107,10 @@ class Atoms {
   std::size_t KernelRank(std::uint32_t i) const {
     return atoms_[i].kernel_rank;
   }
-  // The weight of a heavy atom, or kNo.
-  ValueId WeightOf(std::uint32_t i) const { return atoms_[i].weight; }
+  // The weights of heavy atoms.
+  std::vector<ValueId> WeightsIn(Range range) const;
+  // Whether the range reads what a heavy operator before it made.
+  bool ReadsBefore(Range range) const;
 
  private:
   struct Atom {

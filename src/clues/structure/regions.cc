@@ -223,8 +223,10 @@ Regions::Hold Regions::WhatHolds(Range range) const {
     }
   }
   const std::uint32_t series = atoms_.Series(range);
-  return inside >= 2 || (inside >= 1 && series > kLongBlock) ? Hold::kLoose
-                                                             : Hold::kBlock;
+  return inside >= 2 || (inside >= 1 && series > kLongBlock) ||
+                 series > 2 * kLongBlock
+             ? Hold::kLoose
+             : Hold::kBlock;
 }
 
 // The kinds of heavy operators in a region, and what ends it.

@@ -1,6 +1,7 @@
 #include "clues/structure/repeats.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -54,534 +55,525 @@ void Append(std::vector<Item>& to, std::vector<Item> items) {
   std::move(items.begin(), items.end(), std::back_inserter(to));
 }
 
-}  // namespace
+class Repeats {
+ public:
+  explicit Repeats(const Units& units) : units_(units), atoms_(units.atoms()) {}
 
-// Copies begin at `begin` and, from `second` on, every `period` items.
-struct Repeats::Cover {
-  std::size_t begin = 0;
-  std::size_t second = 0;
-  std::size_t period = 0;
-  std::size_t end = 0;
-};
-
-std::vector<Item> Repeats::Find(const std::vector<Unit>& units, Range range) {
-  std::vector<Item> items;
-  for (const Unit& unit : units) {
-    // What only moves data does not tell blocks apart.
-    if (unit.role == Role::kNeutral ||
-        (unit.role == Role::kOther && atoms_.NodesIn(unit.atoms) < 4)) {
-      continue;
+  std::vector<Item> Find(const std::vector<Unit>& units, Range range) {
+    std::vector<Item> items;
+    for (const Unit& unit : units) {
+      // What only moves data does not tell blocks apart.
+      if (unit.role == Role::kNeutral ||
+          (unit.role == Role::kOther && atoms_.NodesIn(unit.atoms) < 4)) {
+        continue;
+      }
+      items.emplace_back().unit = unit;
     }
-    items.emplace_back().unit = unit;
+    MarkTransitions(items);
+    std::vector<Cover> covers = Periods(items, false);
+    items = TakeSingles(Collapse(std::move(items), covers));
+    for (int level = 0; level < kMostLevels; ++level) {
+      covers = Periods(items, true);
+      if (covers.empty()) break;
+      items = Collapse(std::move(items), covers);
+    }
+    const bool rigid = std::any_of(
+        items.begin(), items.end(),
+        [&](const Item& item) { return item.IsRun() && HasResidual(item); });
+    items = WithoutPlain(std::move(items), rigid);
+    gaps_.clear();
+    for (const Item& item : items) LearnGaps(item, range);
+    for (Item& item : items) {
+      if (item.IsRun()) Settle(item, range);
+    }
+    return items;
   }
-  MarkTransitions(items);
-  std::vector<Cover> covers = Periods(items, false);
-  items = TakeSingles(Collapse(std::move(items), covers));
-  for (int level = 0; level < kMostLevels; ++level) {
-    covers = Periods(items, true);
-    if (covers.empty()) break;
-    items = Collapse(std::move(items), covers);
-  }
-  const bool rigid = std::any_of(
-      items.begin(), items.end(),
-      [&](const Item& item) { return item.IsRun() && HasResidual(item); });
-  items = WithoutPlain(std::move(items), rigid);
-  gaps_.clear();
-  for (const Item& item : items) LearnGaps(item);
-  for (Item& item : items) {
-    if (item.IsRun()) Settle(item, range);
-  }
-  return items;
-}
 
-void Repeats::MarkTransitions(std::vector<Item>& items) const {
-  const auto adds_up = [&](const Item& item) {
-    return units_.AddsUp(item.unit);
+ private:
+  // Copies begin at `begin` and, from `second` on, every `period` items.
+  struct Cover {
+    std::size_t begin = 0;
+    std::size_t second = 0;
+    std::size_t period = 0;
+    std::size_t end = 0;
   };
-  if (std::count_if(items.begin(), items.end(), adds_up) < 2) return;
-  std::int64_t width = 0;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    Unit& unit = items[i].unit;
-    const std::int64_t after = units_.Width(unit.atoms);
-    const bool strided = units_.IsStrided(unit.atoms);
-    const bool changes =
-        strided || (after != 0 && width != 0 && after != width);
-    if (!unit.residual) {
-      items[i].transition = units_.Heavies(unit) > 0 ? changes : strided;
-    }
-    if (after != 0) width = after;
-  }
-  for (std::size_t i = items.size(); i-- > 1;) {
-    const Unit& before = items[i - 1].unit;
-    if (items[i].transition && !before.residual &&
-        (before.role == Role::kNorm || before.role == Role::kOther ||
-         before.role == Role::kPool)) {
-      items[i - 1].transition = true;
-    }
-  }
-}
 
-// A residual unit that is a block by itself, whatever its neighbours are.
-bool Repeats::IsComplete(const Unit& unit) const {
-  if (!units_.AddsUp(unit)) return false;
-  if (unit.role == Role::kConv) return true;
-  if (unit.role != Role::kAttention) return false;
-  Range inside = unit.atoms;
-  if (const auto join = units_.regions().JoinOf(unit.atoms)) {
-    inside.last = *join;
-  }
-  std::uint32_t convolutions = 0;
-  for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
-    convolutions += IsConv(atoms_.Kind(i)) ? 1u : 0u;
-  }
-  return convolutions >= 3 || units_.regions().ResidualsInside(inside) >= 1;
-}
-
-// A transition that puts neighbours together, as the first patch mergers did:
-// it closes its stage.
-bool Repeats::Gathers(const std::vector<Item>& items, std::size_t begin,
-                      std::size_t end) const {
-  for (std::size_t i = begin; i < end; ++i) {
-    if (items[i].IsRun() || !items[i].transition) continue;
-    const Range range = items[i].atoms();
-    for (std::uint32_t p = range.first; p <= range.last; ++p) {
-      if (atoms_.FirstOp(p) == Op::kConcat && atoms_.ins(p).size() >= 4) {
-        return true;
+  void MarkTransitions(std::vector<Item>& items) const {
+    const auto adds_up = [&](const Item& item) {
+      return units_.AddsUp(item.unit);
+    };
+    if (std::count_if(items.begin(), items.end(), adds_up) < 2) return;
+    std::int64_t width = 0;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      Unit& unit = items[i].unit;
+      const std::int64_t after = units_.Width(unit.atoms);
+      const bool strided = units_.IsStrided(unit.atoms);
+      const bool changes =
+          strided || (after != 0 && width != 0 && after != width);
+      if (!unit.residual) {
+        items[i].transition = units_.Heavies(unit) > 0 ? changes : strided;
+      }
+      if (after != 0) width = after;
+    }
+    for (std::size_t i = items.size(); i-- > 1;) {
+      const Unit& before = items[i - 1].unit;
+      if (items[i].transition && !before.residual &&
+          (before.role == Role::kNorm || before.role == Role::kOther ||
+           before.role == Role::kPool)) {
+        items[i - 1].transition = true;
       }
     }
   }
-  return false;
-}
 
-std::vector<Repeats::Cover> Repeats::Periods(const std::vector<Item>& items,
-                                             bool deep) const {
-  const std::size_t n = items.size();
-  if (n < 2) return {};
-  const std::size_t longest = std::min(kLongestPeriod, n - 1);
-  const auto unit = [&](std::size_t i) -> const Unit& { return items[i].unit; };
-  // The first layer of a decoder may have learned queries, and nothing to
-  // attend to itself: its attention is like any other.
-  const auto is_like = [&](std::size_t i, std::size_t other) {
-    if (!deep && unit(other).queries) return false;  // of another stack
-    return unit(i).class_of == unit(other).class_of ||
-           (!deep && unit(i).queries && unit(other).residual &&
-            unit(other).role == Role::kAttention);
-  };
-  // equal[k][i]: how many items from i on are like the item k later.
-  std::vector<std::vector<std::uint32_t>> equal(longest + 1);
-  for (std::size_t k = 1; k <= longest; ++k) {
-    equal[k].assign(n + 1, 0);
-    for (std::size_t i = n - k; i-- > 0;) {
-      if (is_like(i, i + k)) {
-        equal[k][i] = equal[k][i + 1] + 1;
-      }
+  // A residual unit that is a block by itself, whatever its neighbours are.
+  bool IsComplete(const Unit& unit) const {
+    if (!units_.AddsUp(unit)) return false;
+    if (unit.role == Role::kConv) return true;
+    if (unit.role != Role::kAttention) return false;
+    Range inside = unit.atoms;
+    if (const auto join = units_.regions().JoinOf(unit.atoms)) {
+      inside.last = *join;
     }
-  }
-  std::vector<std::uint32_t> nodes(n + 1, 0);
-  for (std::size_t i = 0; i < n; ++i) {
-    nodes[i + 1] = nodes[i] + atoms_.NodesIn(items[i].atoms());
-  }
-  const Tally works(
-      n, [&](std::size_t i) { return atoms_.Heavies(items[i].atoms()) > 0; });
-  const Tally runs(n, [&](std::size_t i) { return items[i].IsRun(); });
-  const Tally transitions(n,
-                          [&](std::size_t i) { return items[i].transition; });
-  const Tally residuals(n, [&](std::size_t i) {
-    return unit(i).residual && !items[i].transition;
-  });
-  // The shortest repeat of residual units that begins at an item.
-  std::vector<std::size_t> inner(n, 0);
-  for (std::size_t i = 0; i < n && !deep; ++i) {
-    for (std::size_t j = 1; j <= longest / 2 && inner[i] == 0; ++j) {
-      if (equal[j][i] < j) continue;
-      bool any = false;
-      for (std::size_t q = i; q < i + j; ++q) any |= unit(q).residual;
-      if (any && (j > 1 || unit(i).role != Role::kAttention)) inner[i] = j;
+    std::uint32_t convolutions = 0;
+    for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
+      convolutions += IsConv(atoms_.Kind(i)) ? 1u : 0u;
     }
+    return convolutions >= 3 || units_.regions().ResidualsInside(inside) >= 1;
   }
-  // Whether the period of k items from i on cannot be a block.
-  const auto is_refused = [&](std::size_t i, std::size_t k) {
-    const std::size_t end = std::min(i + k, n);
-    if (deep) return runs.In(i, end) == 0;
-    if (residuals.In(i, end) > 0 && transitions.In(i, end) > 0) return true;
-    for (std::size_t s = i; s < end; ++s) {
-      if (inner[s] != 0 && inner[s] <= k / 2 && s + 2 * inner[s] <= i + 2 * k) {
-        return true;  // it has a repeat of its own
+
+  // A transition that puts neighbours together, as the first patch mergers did:
+  // it closes its stage.
+  bool Gathers(const std::vector<Item>& items, std::size_t begin,
+               std::size_t end) const {
+    for (std::size_t i = begin; i < end; ++i) {
+      if (items[i].IsRun() || !items[i].transition) continue;
+      const Range range = items[i].atoms();
+      for (std::uint32_t p = range.first; p <= range.last; ++p) {
+        if (atoms_.FirstOp(p) == Op::kConcat && atoms_.ins(p).size() >= 4) {
+          return true;
+        }
       }
     }
     return false;
-  };
-  // No copy begins inside a transition.
-  const auto is_torn = [&](std::size_t i) {
-    return deep && i > 0 && i < n && items[i].transition &&
-           items[i - 1].transition;
-  };
-  std::vector<std::size_t> complete(n + 1, 0);
-  std::vector<std::size_t> one_dimensional(n + 1, 0);
-  for (std::size_t i = n; i-- > 0 && !deep;) {
-    if (!items[i].transition && IsComplete(unit(i))) {
-      complete[i] = complete[i + 1] + 1;
-    }
-    if (!unit(i).residual && units_.Heavies(unit(i)) == 1 &&
-        IsOneDimensional(unit(i))) {
-      one_dimensional[i] = one_dimensional[i + 1] + 1;
-    }
   }
 
-  // From the right: the most nodes that repeats cover. A repeat costs a little,
-  // a long period a little more, a copy that is incomplete more.
-  constexpr double kCost = 1.0;
-  constexpr double kIncomplete = 2.0;
-  constexpr double kTorn = 1.5;
-  std::vector<double> best(n + 1, 0);
-  std::vector<Cover> pick(n);
-  const auto covered = [&](std::size_t begin, std::size_t end) {
-    return static_cast<double>(nodes[end] - nodes[begin]);
-  };
-  for (std::size_t i = n; i-- > 0;) {
-    best[i] = best[i + 1];
-    const auto offer = [&](double gain, std::size_t first, std::size_t period,
-                           std::size_t end) {
-      if (gain <= best[i] + 1e-9) return;
-      best[i] = gain;
-      pick[i] = {i, first, period, end};
+  std::vector<Cover> Periods(const std::vector<Item>& items, bool deep) const {
+    const std::size_t n = items.size();
+    if (n < 2) return {};
+    const std::size_t longest = std::min(kLongestPeriod, n - 1);
+    const auto unit = [&](std::size_t i) -> const Unit& {
+      return items[i].unit;
     };
-    for (const std::size_t count : {complete[i], one_dimensional[i]}) {
-      if (count < 3) continue;
-      const std::size_t end = i + count;
-      offer(covered(i, end) - kCost + best[end], i + 1, 1, end);
-    }
+    // The first layer of a decoder may have learned queries, and nothing to
+    // attend to itself: its attention is like any other.
+    const auto is_like = [&](std::size_t i, std::size_t other) {
+      if (!deep && unit(other).queries) return false;  // of another stack
+      return unit(i).class_of == unit(other).class_of ||
+             (!deep && unit(i).queries && unit(other).residual &&
+              unit(other).role == Role::kAttention);
+    };
+    // equal[k][i]: how many items from i on are like the item k later.
+    std::vector<std::vector<std::uint32_t>> equal(longest + 1);
     for (std::size_t k = 1; k <= longest; ++k) {
-      const std::size_t same = equal[k][i];
-      // Items that are all alike have no longer period.
-      if (same == 0 || (k > 1 && equal[1][i] + 1 >= same + k)) continue;
-      if (same >= k && works.In(i, i + k) > 0 && !is_refused(i, k)) {
-        const std::size_t most = (same + k) / k;
-        for (std::size_t count = most; count + 1 >= most && count >= 2;
-             --count) {
-          const std::size_t end = i + k * count;
-          const double torn = is_torn(end) || is_torn(i + k) ? kTorn : 0;
-          offer(covered(i, end) - kCost + best[end] - torn, i + k, k, end);
+      equal[k].assign(n + 1, 0);
+      for (std::size_t i = n - k; i-- > 0;) {
+        if (is_like(i, i + k)) {
+          equal[k][i] = equal[k][i + 1] + 1;
         }
       }
-      // An incomplete first copy: the end of a period.
-      for (std::size_t s = 1; s < k && s <= same; ++s) {
-        const std::size_t count = (same + k - s) / k;
-        const std::size_t full = i + s;
-        if (count < 1 || full + k > n) continue;
-        const bool may_be = deep ? runs.In(i, full) > 0 &&
-                                       10 * (nodes[full] - nodes[i]) >=
-                                           3 * (nodes[full + k] - nodes[full])
-                                 : unit(i).queries && s + 1 == k;
-        if (!may_be || works.In(i, full) == 0 || is_refused(full, k)) continue;
-        const std::size_t end = full + k * count;
-        const double torn = is_torn(end) || is_torn(full) ? kTorn : 0;
-        offer(covered(i, end) - kCost - kIncomplete + best[end] - torn, full, k,
-              end);
+    }
+    std::vector<std::uint32_t> nodes(n + 1, 0);
+    for (std::size_t i = 0; i < n; ++i) {
+      nodes[i + 1] = nodes[i] + atoms_.NodesIn(items[i].atoms());
+    }
+    const Tally works(
+        n, [&](std::size_t i) { return atoms_.Heavies(items[i].atoms()) > 0; });
+    const Tally runs(n, [&](std::size_t i) { return items[i].IsRun(); });
+    const Tally transitions(n,
+                            [&](std::size_t i) { return items[i].transition; });
+    const Tally residuals(n, [&](std::size_t i) {
+      return unit(i).residual && !items[i].transition;
+    });
+    // The shortest repeat of residual units that begins at an item.
+    std::vector<std::size_t> inner(n, 0);
+    for (std::size_t i = 0; i < n && !deep; ++i) {
+      for (std::size_t j = 1; j <= longest / 2 && inner[i] == 0; ++j) {
+        if (equal[j][i] < j) continue;
+        bool any = false;
+        for (std::size_t q = i; q < i + j; ++q) any |= unit(q).residual;
+        if (any && (j > 1 || unit(i).role != Role::kAttention)) inner[i] = j;
       }
-      if (!deep) continue;
-      // An incomplete last copy, where the transition closes a stage.
-      for (std::size_t s = 1; s < k && s <= same && items[i].IsRun(); ++s) {
-        const std::size_t count = (same + k - s) / k;
-        const std::size_t full = i + k * count;
-        const std::size_t end = full + s;
-        if (count < 1 || end > n || runs.In(full, end) == 0 ||
-            !Gathers(items, i, i + k)) {
-          continue;
+    }
+    // Whether the period of k items from i on cannot be a block.
+    const auto is_refused = [&](std::size_t i, std::size_t k) {
+      const std::size_t end = std::min(i + k, n);
+      if (deep) return runs.In(i, end) == 0;
+      if (residuals.In(i, end) > 0 && transitions.In(i, end) > 0) return true;
+      for (std::size_t s = i; s < end; ++s) {
+        if (inner[s] != 0 && inner[s] <= k / 2 &&
+            s + 2 * inner[s] <= i + 2 * k) {
+          return true;  // it has a repeat of its own
         }
-        offer(covered(i, end) - kCost + best[end], i + k, k, end);
+      }
+      return false;
+    };
+    // No copy begins inside a transition.
+    const auto is_torn = [&](std::size_t i) {
+      return deep && i > 0 && i < n && items[i].transition &&
+             items[i - 1].transition;
+    };
+    std::vector<std::size_t> complete(n + 1, 0);
+    std::vector<std::size_t> one_dimensional(n + 1, 0);
+    for (std::size_t i = n; i-- > 0 && !deep;) {
+      if (!items[i].transition && IsComplete(unit(i))) {
+        complete[i] = complete[i + 1] + 1;
+      }
+      if (!unit(i).residual && units_.Heavies(unit(i)) == 1 &&
+          IsOneDimensional(unit(i))) {
+        one_dimensional[i] = one_dimensional[i + 1] + 1;
       }
     }
-  }
-  std::vector<Cover> covers;
-  for (std::size_t i = 0; i < n;) {
-    if (pick[i].end == 0) {
-      ++i;
-      continue;
+
+    // From the right: the most nodes that repeats cover. A repeat costs a
+    // little, a long period a little more, a copy that is incomplete more.
+    constexpr double kCost = 1.0;
+    constexpr double kIncomplete = 2.0;
+    constexpr double kTorn = 1.5;
+    std::vector<double> best(n + 1, 0);
+    std::vector<Cover> pick(n);
+    const auto covered = [&](std::size_t begin, std::size_t end) {
+      return static_cast<double>(nodes[end] - nodes[begin]);
+    };
+    for (std::size_t i = n; i-- > 0;) {
+      best[i] = best[i + 1];
+      const auto offer = [&](double gain, std::size_t first, std::size_t period,
+                             std::size_t end) {
+        if (gain <= best[i] + 1e-9) return;
+        best[i] = gain;
+        pick[i] = {i, first, period, end};
+      };
+      for (const std::size_t count : {complete[i], one_dimensional[i]}) {
+        if (count < 3) continue;
+        const std::size_t end = i + count;
+        offer(covered(i, end) - kCost + best[end], i + 1, 1, end);
+      }
+      for (std::size_t k = 1; k <= longest; ++k) {
+        const std::size_t same = equal[k][i];
+        // Items that are all alike have no longer period.
+        if (same == 0 || (k > 1 && equal[1][i] + 1 >= same + k)) continue;
+        if (same >= k && works.In(i, i + k) > 0 && !is_refused(i, k)) {
+          const std::size_t most = (same + k) / k;
+          for (std::size_t count = most; count + 1 >= most && count >= 2;
+               --count) {
+            const std::size_t end = i + k * count;
+            const double torn = is_torn(end) || is_torn(i + k) ? kTorn : 0;
+            offer(covered(i, end) - kCost + best[end] - torn, i + k, k, end);
+          }
+        }
+        // An incomplete first copy: the end of a period.
+        for (std::size_t s = 1; s < k && s <= same; ++s) {
+          const std::size_t count = (same + k - s) / k;
+          const std::size_t full = i + s;
+          if (count < 1 || full + k > n) continue;
+          const bool may_be = deep ? runs.In(i, full) > 0 &&
+                                         10 * (nodes[full] - nodes[i]) >=
+                                             3 * (nodes[full + k] - nodes[full])
+                                   : unit(i).queries && s + 1 == k;
+          if (!may_be || works.In(i, full) == 0 || is_refused(full, k))
+            continue;
+          const std::size_t end = full + k * count;
+          const double torn = is_torn(end) || is_torn(full) ? kTorn : 0;
+          offer(covered(i, end) - kCost - kIncomplete + best[end] - torn, full,
+                k, end);
+        }
+        if (!deep) continue;
+        // An incomplete last copy, where the transition closes a stage.
+        for (std::size_t s = 1; s < k && s <= same && items[i].IsRun(); ++s) {
+          const std::size_t count = (same + k - s) / k;
+          const std::size_t full = i + k * count;
+          const std::size_t end = full + s;
+          if (count < 1 || end > n || runs.In(full, end) == 0 ||
+              !Gathers(items, i, i + k)) {
+            continue;
+          }
+          offer(covered(i, end) - kCost + best[end], i + k, k, end);
+        }
+      }
     }
-    Cover cover = pick[i];
-    if (!deep && cover.period == 1) {
-      cover.period = PeriodOfEqual(items, i, cover.end);
-      cover.second = i + cover.period;
+    std::vector<Cover> covers;
+    for (std::size_t i = 0; i < n;) {
+      if (pick[i].end == 0) {
+        ++i;
+        continue;
+      }
+      Cover cover = pick[i];
+      if (!deep && cover.period == 1) {
+        cover.period = PeriodOfEqual(items, i, cover.end);
+        cover.second = i + cover.period;
+      }
+      covers.push_back(cover);
+      i = cover.end;
     }
-    covers.push_back(cover);
-    i = cover.end;
+    return covers;
   }
-  return covers;
-}
 
-// Units that are alike, but alternate: the two halves of a block.
-std::size_t Repeats::PeriodOfEqual(const std::vector<Item>& items,
-                                   std::size_t begin, std::size_t end) const {
-  const Unit& first = items[begin].unit;
-  const std::size_t count = end - begin;
-  if (count < 4 || !first.residual || first.role == Role::kConv) return 1;
-  std::vector<Words> codes;
-  for (std::size_t i = begin; i < end; ++i) {
-    const Range range = items[i].atoms();
-    codes.push_back(Codes(range.first, range.last));
-  }
-  for (const std::size_t period : {2u, 3u}) {
-    if (count % period != 0) continue;
-    bool repeats = true;
-    bool differs = false;
-    for (std::size_t i = 0; i + period < count; ++i) {
-      repeats &= codes[i] == codes[i + period];
+  // Units that are alike, but alternate: the two halves of a block.
+  std::size_t PeriodOfEqual(const std::vector<Item>& items, std::size_t begin,
+                            std::size_t end) const {
+    const Unit& first = items[begin].unit;
+    const std::size_t count = end - begin;
+    if (count < 4 || !first.residual || first.role == Role::kConv) return 1;
+    std::vector<Words> codes;
+    for (std::size_t i = begin; i < end; ++i) {
+      const Range range = items[i].atoms();
+      codes.push_back(Codes(range.first, range.last, range));
     }
-    for (std::size_t i = 1; i < count; ++i) differs |= codes[i] != codes[0];
-    if (repeats && differs) return period;
-  }
-  return 1;
-}
-
-std::uint32_t Repeats::ClassOf(const std::vector<Item>& block) {
-  const auto next =
-      kFirstRunClass + static_cast<std::uint32_t>(classes_.size());
-  return classes_.emplace(ClassesOf(block, 0, block.size()), next)
-      .first->second;
-}
-
-Item Repeats::MakeRun(std::vector<std::vector<Item>> copies) {
-  Item run;
-  run.unit = {.atoms = {copies.front().front().atoms().first,
-                        copies.back().back().atoms().last},
-              .role = Role::kRun,
-              .residual = true,
-              .class_of = ClassOf(copies.back())};
-  run.copies = std::move(copies);
-  return run;
-}
-
-std::vector<Item> Repeats::Collapse(std::vector<Item> items,
-                                    const std::vector<Cover>& covers) {
-  std::vector<Item> result;
-  std::size_t i = 0;
-  for (const Cover& cover : covers) {
-    Append(result, Moved(items, i, cover.begin));
-    std::vector<std::vector<Item>> copies;
-    copies.push_back(Moved(items, cover.begin, cover.second));
-    for (i = cover.second; i < cover.end; i += cover.period) {
-      copies.push_back(Moved(items, i, std::min(i + cover.period, cover.end)));
+    for (const std::size_t period : {2u, 3u}) {
+      if (count % period != 0) continue;
+      bool repeats = true;
+      bool differs = false;
+      for (std::size_t i = 0; i + period < count; ++i) {
+        repeats &= codes[i] == codes[i + period];
+      }
+      for (std::size_t i = 1; i < count; ++i) differs |= codes[i] != codes[0];
+      if (repeats && differs) return period;
     }
-    result.push_back(MakeRun(std::move(copies)));
-    i = cover.end;
+    return 1;
   }
-  Append(result, Moved(items, i, items.size()));
-  return result;
-}
 
-// A block that is repeated elsewhere, or that stands between transitions like
-// others, is a run of one copy.
-std::vector<Item> Repeats::TakeSingles(std::vector<Item> items) {
-  const std::size_t n = items.size();
-  const auto adds_up = [&](std::size_t i) {
-    return !items[i].IsRun() && units_.AddsUp(items[i].unit);
-  };
-  std::vector<std::pair<std::size_t, std::size_t>> stretches;
-  bool between = false;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i <= n; ++i) {
-    if (i < n && !items[i].transition) continue;
-    between |= i < n;
-    std::size_t first = begin;
-    std::size_t end = i;
-    begin = i + 1;
+  std::uint32_t ClassOf(const std::vector<Item>& block) {
+    const auto next =
+        kFirstRunClass + static_cast<std::uint32_t>(classes_.size());
+    return classes_.emplace(ClassesOf(block, 0, block.size()), next)
+        .first->second;
+  }
+
+  Item MakeRun(std::vector<std::vector<Item>> copies) {
+    Item run;
+    run.unit = {.atoms = {copies.front().front().atoms().first,
+                          copies.back().back().atoms().last},
+                .role = Role::kRun,
+                .residual = true,
+                .class_of = ClassOf(copies.back())};
+    run.copies = std::move(copies);
+    return run;
+  }
+
+  std::vector<Item> Collapse(std::vector<Item> items,
+                             const std::vector<Cover>& covers) {
+    std::vector<Item> result;
+    std::size_t i = 0;
+    for (const Cover& cover : covers) {
+      Append(result, Moved(items, i, cover.begin));
+      std::vector<std::vector<Item>> copies;
+      copies.push_back(Moved(items, cover.begin, cover.second));
+      for (i = cover.second; i < cover.end; i += cover.period) {
+        copies.push_back(
+            Moved(items, i, std::min(i + cover.period, cover.end)));
+      }
+      result.push_back(MakeRun(std::move(copies)));
+      i = cover.end;
+    }
+    Append(result, Moved(items, i, items.size()));
+    return result;
+  }
+
+  // A block that is repeated elsewhere, or that stands between transitions like
+  // others, is a run of one copy.
+  std::vector<Item> TakeSingles(std::vector<Item> items) {
+    constexpr std::size_t kMostKnown = 16;
+    const std::size_t n = items.size();
+    std::set<Words> known;
+    std::map<Words, std::uint32_t> count;  // of what stands between transitions
+    std::size_t first = n;
+    std::size_t last = 0;
     bool has_run = false;
-    for (std::size_t j = first; j < end; ++j) has_run |= items[j].IsRun();
-    if (has_run) continue;
-    while (end > first && !adds_up(end - 1)) --end;
-    while (end > first && !adds_up(first)) ++first;
-    if (first < end) stretches.push_back({first, end});
-  }
-  if (!between) stretches.clear();
-  std::set<Words> known;
-  constexpr std::size_t kMostKnown = 16;
-  for (const Item& item : items) {
-    if (item.IsRun() && known.size() < kMostKnown) {
-      known.insert(ClassesOf(item.copies.back(), 0, item.copies.back().size()));
+    for (std::size_t i = 0; i <= n && known.size() < kMostKnown; ++i) {
+      if (i == n || items[i].transition) {
+        if (first < n && !has_run) {
+          const Words words = ClassesOf(items, first, last + 1);
+          if (++count[words] == 2) known.insert(words);
+        }
+        first = n;
+        has_run = false;
+      } else if (items[i].IsRun()) {
+        has_run = true;
+        known.insert(ClassesOf(items[i].copies.back(), 0,
+                               items[i].copies.back().size()));
+      } else if (units_.AddsUp(items[i].unit)) {
+        first = std::min(first, i);
+        last = i;
+      }
     }
-  }
-  std::map<Words, std::uint32_t> count;
-  for (const auto& [first, end] : stretches) {
-    ++count[ClassesOf(items, first, end)];
-  }
-  std::vector<std::size_t> taken_until(n, 0);  // by first item
-  std::vector<bool> taken(n, false);
-  const auto take = [&](std::size_t first, std::size_t end) {
-    taken_until[first] = end;
-    for (std::size_t i = first; i < end; ++i) taken[i] = true;
-  };
-  for (const auto& [words, times] : count) {
-    if (times > 1 && known.size() < kMostKnown) known.insert(words);
-  }
-  for (const auto& [first, end] : stretches) {
-    if (known.contains(ClassesOf(items, first, end))) take(first, end);
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    for (const Words& words : known) {
-      const std::size_t end = i + words.size();
-      if (taken[i] || end > n) continue;
-      bool fits = true;
+    const auto fits = [&](std::size_t begin, const Words& words) {
       bool residual = false;
-      for (std::size_t j = i; j < end && fits; ++j) {
-        fits = !taken[j] && !items[j].IsRun() && !items[j].transition &&
-               items[j].unit.class_of == words[j - i];
-        residual |= items[j].unit.residual;
+      for (std::size_t i = 0; i < words.size(); ++i) {
+        if (begin + i >= n) return false;
+        const Item& item = items[begin + i];
+        if (item.IsRun() || item.transition || item.unit.class_of != words[i]) {
+          return false;
+        }
+        residual |= item.unit.residual;
       }
-      if (!fits || !residual) continue;
-      take(i, end);
+      return residual;
+    };
+    std::vector<Item> result;
+    for (std::size_t i = 0; i < n;) {
+      const auto words =
+          std::find_if(known.begin(), known.end(),
+                       [&](const Words& one) { return fits(i, one); });
+      if (words == known.end()) {
+        result.push_back(std::move(items[i++]));
+        continue;
+      }
+      std::vector<std::vector<Item>> copies;
+      copies.push_back(Moved(items, i, i + words->size()));
+      result.push_back(MakeRun(std::move(copies)));
+      i += words->size();
     }
+    return result;
   }
-  std::vector<Item> result;
-  for (std::size_t i = 0; i < n;) {
-    if (taken_until[i] == 0) {
-      result.push_back(std::move(items[i++]));
-      continue;
+
+  bool HasResidual(const Item& run) const {
+    for (const std::vector<Item>& copy : run.copies) {
+      for (const Item& item : copy) {
+        if (item.IsRun() ? HasResidual(item) : item.unit.residual) return true;
+      }
     }
-    std::vector<std::vector<Item>> copies;
-    copies.push_back(Moved(items, i, taken_until[i]));
-    i = taken_until[i];
-    result.push_back(MakeRun(std::move(copies)));
+    return false;
   }
-  return result;
-}
 
-bool Repeats::HasResidual(const Item& run) const {
-  for (const std::vector<Item>& copy : run.copies) {
-    for (const Item& item : copy) {
-      if (item.IsRun() ? HasResidual(item) : item.unit.residual) return true;
+  bool IsOneDimensional(const Unit& unit) const {
+    for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
+      if (atoms_.IsHeavyAt(i) && atoms_.KernelRank(i) != 1) return false;
     }
+    return true;
   }
-  return false;
-}
 
-bool Repeats::IsOneDimensional(const Unit& unit) const {
-  for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
-    if (atoms_.IsHeavyAt(i) && atoms_.KernelRank(i) != 1) return false;
-  }
-  return true;
-}
-
-// A few convolutions or linear layers in a row are no list of blocks. `rigid`:
-// there are blocks with residual sums, too.
-std::vector<Item> Repeats::WithoutPlain(std::vector<Item> items,
-                                        bool rigid) const {
-  std::vector<Item> result;
-  for (Item& item : items) {
-    bool plain = false;
-    if (item.IsRun()) {
-      bool has_runs = false;
-      bool one_dimensional = true;
-      for (const std::vector<Item>& copy : item.copies) {
-        for (const Item& part : copy) {
-          has_runs |= part.IsRun();
-          one_dimensional &= part.IsRun() || IsOneDimensional(part.unit);
+  // A few convolutions or linear layers in a row are no list of blocks.
+  // `rigid`: there are blocks with residual sums, too.
+  std::vector<Item> WithoutPlain(std::vector<Item> items, bool rigid) const {
+    std::vector<Item> result;
+    for (Item& item : items) {
+      bool plain = false;
+      if (item.IsRun()) {
+        bool has_runs = false;
+        bool one_dimensional = true;
+        for (const std::vector<Item>& copy : item.copies) {
+          for (const Item& part : copy) {
+            has_runs |= part.IsRun();
+            one_dimensional &= part.IsRun() || IsOneDimensional(part.unit);
+          }
+        }
+        if (has_runs && rigid) {
+          for (std::vector<Item>& copy : item.copies) {
+            copy = WithoutPlain(std::move(copy), rigid);
+          }
+        } else if (!has_runs && !HasResidual(item)) {
+          const std::size_t period = item.copies.back().size();
+          const std::size_t copies = item.copies.size();
+          const bool few = (period == 1 && copies < 5) ||
+                           (period == 2 && copies < (rigid ? 3u : 5u));
+          const std::size_t small = rigid ? 12 : 3 * period;
+          plain = few && atoms_.NodesIn(item.atoms()) < small * copies &&
+                  !(copies > 2 && one_dimensional);
         }
       }
-      if (has_runs && rigid) {
-        for (std::vector<Item>& copy : item.copies) {
-          copy = WithoutPlain(std::move(copy), rigid);
-        }
-      } else if (!has_runs && !HasResidual(item)) {
-        const std::size_t period = item.copies.back().size();
-        const std::size_t copies = item.copies.size();
-        const bool few = (period == 1 && copies < 5) ||
-                         (period == 2 && copies < (rigid ? 3u : 5u));
-        const std::size_t small = rigid ? 12 : 3 * period;
-        plain = few && atoms_.NodesIn(item.atoms()) < small * copies &&
-                !(copies > 2 && one_dimensional);
+      if (!plain) {
+        result.push_back(std::move(item));
+        continue;
       }
+      for (std::vector<Item>& copy : item.copies)
+        Append(result, std::move(copy));
     }
-    if (!plain) {
-      result.push_back(std::move(item));
-      continue;
+    return result;
+  }
+
+  // What the atoms of a range are, moves of data told apart, too; empty if the
+  // range is not inside of `around`.
+  std::vector<std::uint32_t> Codes(std::int64_t first, std::int64_t last,
+                                   Range around) const {
+    constexpr std::uint32_t kMove = 1u << 28;
+    Words codes;
+    if (first < around.first || last > around.last) return codes;
+    for (std::int64_t i = first; i <= last; ++i) {
+      const auto atom = static_cast<std::uint32_t>(i);
+      const Token token = atoms_.TokenOf(atom);
+      codes.push_back(token != 0 ? token
+                                 : kMove + static_cast<std::uint32_t>(
+                                               atoms_.FirstOp(atom)));
     }
-    for (std::vector<Item>& copy : item.copies) Append(result, std::move(copy));
+    return codes;
   }
-  return result;
-}
 
-std::vector<std::uint32_t> Repeats::Codes(std::int64_t first,
-                                          std::int64_t last) const {
-  constexpr std::uint32_t kMove = 1u << 28;
-  Words codes;
-  for (std::int64_t i = first; i <= last; ++i) {
-    const auto atom = static_cast<std::uint32_t>(i);
-    const Token token = atoms_.TokenOf(atom);
-    codes.push_back(
-        token != 0 ? token
-                   : kMove + static_cast<std::uint32_t>(atoms_.FirstOp(atom)));
-  }
-  return codes;
-}
-
-void Repeats::LearnGaps(const Item& item) {
-  for (const std::vector<Item>& copy : item.copies) {
-    for (const Item& part : copy) LearnGaps(part);
-  }
-  if (item.copies.size() < 2) return;
-  gaps_.emplace(
-      item.unit.class_of,
-      Codes(
-          item.copies[0].back().atoms().last + 1,
-          static_cast<std::int64_t>(item.copies[1].front().atoms().first) - 1));
-}
-
-// What only moves data between two copies belongs to the copy before it, or to
-// the copy behind it if the first copy is preceded by the same.
-void Repeats::Settle(Item& run, Range range) {
-  for (std::vector<Item>& copy : run.copies) {
-    for (Item& item : copy) {
-      if (item.IsRun()) Settle(item, range);
+  void LearnGaps(const Item& item, Range range) {
+    for (const std::vector<Item>& copy : item.copies) {
+      for (const Item& part : copy) LearnGaps(part, range);
     }
+    if (item.copies.size() < 2) return;
+    gaps_.emplace(
+        item.unit.class_of,
+        Codes(std::int64_t{item.copies[0].back().atoms().last} + 1,
+              std::int64_t{item.copies[1].front().atoms().first} - 1, range));
   }
-  std::vector<Range>& ranges = run.ranges;
-  for (const std::vector<Item>& copy : run.copies) {
-    ranges.push_back({copy.front().atoms().first, copy.back().atoms().last});
-  }
-  const auto behind = [&](std::size_t length) {
-    return Codes(ranges.back().last + 1,
-                 std::min<std::int64_t>(
-                     range.last,
-                     ranges.back().last + static_cast<std::int64_t>(length)));
-  };
-  if (ranges.size() > 1) {
-    const Words gap = Codes(static_cast<std::int64_t>(ranges[0].last) + 1,
-                            static_cast<std::int64_t>(ranges[1].first) - 1);
+
+  // What only moves data between two copies belongs to the copy before it, or
+  // to the copy behind it if the first copy is preceded by the same.
+  void Settle(Item& run, Range range) {
+    std::vector<Range>& ranges = run.ranges;
+    for (std::vector<Item>& copy : run.copies) {
+      for (Item& item : copy) {
+        if (item.IsRun()) Settle(item, range);
+      }
+      ranges.push_back({copy.front().atoms().first, copy.back().atoms().last});
+    }
+    Words gap;
+    if (ranges.size() > 1) {
+      gap = Codes(std::int64_t{ranges[0].last} + 1,
+                  std::int64_t{ranges[1].first} - 1, range);
+    } else if (const auto at = gaps_.find(run.unit.class_of);
+               at != gaps_.end()) {
+      gap = at->second;
+    }
     const auto length = static_cast<std::uint32_t>(gap.size());
-    const Words before = Codes(
-        std::max<std::int64_t>(
-            range.first, static_cast<std::int64_t>(ranges[0].first) - length),
-        static_cast<std::int64_t>(ranges[0].first) - 1);
+    const std::int64_t begin = ranges[0].first;
+    const std::int64_t end = ranges.back().last;
+    const bool follows =
+        length > 0 && Codes(end + 1, end + length, range) == gap;
+    const bool precedes = length > 0 && ranges.size() > 1 && !follows &&
+                          Codes(begin - length, begin - 1, range) == gap;
+    if (precedes) ranges[0].first -= length;
     // A linear transition gathers what it needs; before a convolution, the
     // stage puts its values back into a picture.
-    bool goes_on =
-        run.copies[0].back().IsRun() && run.copies[1].front().transition;
-    for (const Item& item : run.copies[1]) {
-      goes_on &=
+    bool gathers = ranges.size() > 1 && run.copies[0].back().IsRun() &&
+                   run.copies[1].front().transition;
+    for (const Item& item : run.copies.back()) {
+      gathers &=
           item.IsRun() || !item.transition || item.unit.role != Role::kConv;
     }
-    if (!gap.empty() && before == gap && behind(length) != gap) {
-      ranges[0].first -= length;
-      for (std::size_t i = 1; i < ranges.size(); ++i) {
+    for (std::size_t i = 1; i < ranges.size(); ++i) {
+      if (precedes || gathers) {
         ranges[i].first = ranges[i - 1].last + 1;
+      } else {
+        ranges[i - 1].last = ranges[i].first - 1;
       }
-    } else if (goes_on) {
-      for (std::size_t i = 1; i < ranges.size(); ++i) {
-        ranges[i].first = ranges[i - 1].last + 1;
-      }
-    } else {
-      for (std::size_t i = 0; i + 1 < ranges.size(); ++i) {
-        ranges[i].last = ranges[i + 1].first - 1;
-      }
-      if (!gap.empty() && behind(length) == gap) ranges.back().last += length;
     }
-  } else if (const auto gap = gaps_.find(run.unit.class_of);
-             gap != gaps_.end() && !gap->second.empty() &&
-             behind(gap->second.size()) == gap->second) {
-    ranges.back().last += static_cast<std::uint32_t>(gap->second.size());
+    if (follows && !gathers) ranges.back().last += length;
+    run.unit.atoms = {ranges.front().first, ranges.back().last};
   }
-  run.unit.atoms = {ranges.front().first, ranges.back().last};
+
+  const Units& units_;
+  const Atoms& atoms_;
+  std::map<Words, std::uint32_t> classes_;  // of runs
+  // What is between two copies, by the class of the run.
+  std::map<std::uint32_t, Words> gaps_;
+};
+
+}  // namespace
+
+std::vector<Item> FindRepeats(const Units& units, const std::vector<Unit>& row,
+                              Range range) {
+  return Repeats(units).Find(row, range);
 }
 
 }  // namespace onnx_tag::structure

@@ -121,10 +121,10 @@ class StructureFinder {
     const structure::Atoms atoms(parts_, graph);
     const structure::Regions regions(atoms);
     const structure::Units units(atoms, regions);
-    structure::Arranger arranger(units, tree_);
-    arranger.Arrange(parent);
+    const std::vector<FoundId> module_of =
+        structure::Arrange(units, tree_, parent);
     for (std::uint32_t i = 0; i < atoms.size(); ++i) {
-      const FoundId id = arranger.ModuleOf(i);
+      const FoundId id = module_of[i];
       if (id == kNo<FoundId>) continue;
       FoundModule& module = structure_.modules_[id];
       if (module.core != kNo<NodeId> || !atoms.IsHeavyAt(i)) continue;
@@ -133,8 +133,8 @@ class StructureFinder {
     }
     for (const NodeId node : model_[graph].nodes) {
       const std::uint32_t atom = atoms.Of(node);
-      if (atom != structure::ModelParts::kNone) {
-        structure_.module_of_[node] = arranger.ModuleOf(atom);
+      if (atom != structure::kNone) {
+        structure_.module_of_[node] = module_of[atom];
       }
     }
     PlaceSide(graph, atoms.IsSide());

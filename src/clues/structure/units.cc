@@ -5,52 +5,45 @@
 #include <utility>
 
 namespace onnx_tag::structure {
-namespace {
-
-// MainKind of a squeeze-and-excite: no atom has this kind by itself.
-constexpr AtomKind kSqueezeExcite = AtomKind::kSoftmax;
-
-}  // namespace
-
 Role Units::RoleOf(Range range) const {
-  bool only_moves = true;
-  bool attention = false;
-  bool conv = false;
-  bool recurrent = false;
-  bool linear = false;
-  bool norm = false;
-  bool pool = false;
-  bool activation = false;
-  bool chooses = false;
-  bool softmax = false;
+  const auto bit = [](AtomKind kind) {
+    return std::uint32_t{1} << static_cast<unsigned>(kind);
+  };
+  std::uint32_t kinds = 0;
   std::uint32_t products = 0;
+  bool attention = false;
+  bool chooses = false;
   for (std::uint32_t i = range.first; i <= range.last; ++i) {
     const AtomKind kind = atoms_.Kind(i);
-    only_moves &= kind == AtomKind::kNeutral || kind == AtomKind::kEmbedding;
-    attention |=
-        kind == AtomKind::kAttention ||
-        (kind == AtomKind::kJoin && atoms_.ins(i).size() == 1 && softmax);
-    conv |= IsConv(kind);
-    recurrent |= kind == AtomKind::kRecurrent;
-    linear |= kind == AtomKind::kLinear || kind == AtomKind::kCall;
+    // A sum with learned queries ends an attention.
+    attention |= kind == AtomKind::kJoin && atoms_.ins(i).size() == 1 &&
+                 (kinds & bit(AtomKind::kSoftmax)) != 0;
     products += kind == AtomKind::kMatMul ? 1u : 0u;
-    softmax |= kind == AtomKind::kSoftmax;
-    norm |= kind == AtomKind::kNorm;
-    pool |= kind == AtomKind::kPool || kind == AtomKind::kMean;
-    activation |= kind == AtomKind::kActivation;
     chooses |= atoms_.FirstOp(i) == Op::kTopK;
+    kinds |= bit(kind);
   }
-  if (only_moves) return Role::kNeutral;
-  if (attention || (softmax && products >= 2 && !chooses)) {
+  const auto has = [&](std::initializer_list<AtomKind> wanted) {
+    return std::any_of(wanted.begin(), wanted.end(),
+                       [&](AtomKind kind) { return (kinds & bit(kind)) != 0; });
+  };
+  if ((kinds & ~bit(AtomKind::kNeutral) & ~bit(AtomKind::kEmbedding)) == 0) {
+    return Role::kNeutral;
+  }
+  if (attention || has({AtomKind::kAttention}) ||
+      (has({AtomKind::kSoftmax}) && products >= 2 && !chooses)) {
     return Role::kAttention;
   }
-  if (conv) return Role::kConv;
-  if (recurrent) return Role::kRecurrent;
-  if (linear || products > 0) return Role::kLinear;
-  if (norm) return Role::kNorm;
-  if (pool) return Role::kPool;
-  if (activation) return Role::kActivation;
-  return Role::kOther;
+  if (has({AtomKind::kPointwise, AtomKind::kConv, AtomKind::kDepthwise,
+           AtomKind::kDeconv})) {
+    return Role::kConv;
+  }
+  if (has({AtomKind::kRecurrent})) return Role::kRecurrent;
+  if (has({AtomKind::kLinear, AtomKind::kCall, AtomKind::kMatMul})) {
+    return Role::kLinear;
+  }
+  if (has({AtomKind::kNorm})) return Role::kNorm;
+  if (has({AtomKind::kPool, AtomKind::kMean})) return Role::kPool;
+  return has({AtomKind::kActivation}) ? Role::kActivation : Role::kOther;
 }
 
 bool Units::StartsWith(const Unit& unit, AtomKind kind) const {
@@ -111,21 +104,15 @@ bool Units::IsSqueezeExcite(const Unit& unit) const {
   return false;
 }
 
-AtomKind Units::MainKind(const Unit& unit) const {
+std::uint32_t Units::MainKind(const Unit& unit) const {
+  constexpr std::uint32_t kFirstRole = 64;
+  constexpr std::uint32_t kSqueezeExcite = 128;
+  if (unit.residual) return kSqueezeExcite + 1;
   if (IsSqueezeExcite(unit)) return kSqueezeExcite;
   for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
-    if (atoms_.IsHeavyAt(i)) return atoms_.Kind(i);
+    if (atoms_.IsHeavyAt(i)) return static_cast<std::uint32_t>(atoms_.Kind(i));
   }
-  switch (unit.role) {
-    case Role::kNorm:
-      return AtomKind::kNorm;
-    case Role::kPool:
-      return AtomKind::kPool;
-    case Role::kActivation:
-      return AtomKind::kActivation;
-    default:
-      return AtomKind::kOther;
-  }
+  return kFirstRole + static_cast<std::uint32_t>(unit.role);
 }
 
 bool Units::HasNorm(const Unit& unit,
@@ -298,7 +285,7 @@ std::vector<Unit> Units::Find(Range range) const {
 std::vector<Unit> Units::CloseBranches(const std::vector<Unit>& units) const {
   const auto is_pointwise = [&](const Unit& unit) {
     return unit.role == Role::kConv && !unit.residual && Heavies(unit) == 1 &&
-           MainKind(unit) == AtomKind::kPointwise;
+           StartsWith(unit, AtomKind::kPointwise);
   };
   std::vector<Unit> result;
   for (const Unit& unit : units) {
@@ -308,8 +295,7 @@ std::vector<Unit> Units::CloseBranches(const std::vector<Unit>& units) const {
         !before->closed && atoms_.FirstOp(before->atoms.last) == Op::kConcat &&
         (before->role == Role::kPool ||
          (before->role == Role::kConv && atoms_.Series(before->atoms) >= 2)) &&
-        is_pointwise(unit) && StartsWith(unit, AtomKind::kPointwise) &&
-        regions_.SourcesOf(before->atoms.last) > 1;
+        is_pointwise(unit) && regions_.SourcesOf(before->atoms.last) > 1;
     if (!closes) {
       result.push_back(unit);
       continue;
@@ -365,7 +351,7 @@ void Units::GiveClasses(std::vector<Unit>& units) const {
 // their neighbours.
 std::vector<Unit> Units::JoinBodies(std::vector<Unit> units) const {
   constexpr std::size_t kMostBodies = 32;
-  using Body = std::vector<AtomKind>;
+  using Body = std::vector<std::uint32_t>;  // main kinds
   std::map<Body, std::uint32_t> bodies;
   for (Unit& unit : units) {
     if (unit.role != Role::kConv || !AddsUp(unit) ||
@@ -381,7 +367,8 @@ std::vector<Unit> Units::JoinBodies(std::vector<Unit> units) const {
     }
     if (body.size() < 2) continue;
     unit.class_of = bodies.emplace(body, unit.class_of).first->second;
-    if (body.size() >= 3 && body[1] == AtomKind::kDepthwise) {
+    if (body.size() >= 3 &&
+        body[1] == static_cast<std::uint32_t>(AtomKind::kDepthwise)) {
       bodies.emplace(Body(body.begin() + 1, body.end()), unit.class_of);
     }
   }
@@ -393,10 +380,10 @@ std::vector<Unit> Units::JoinBodies(std::vector<Unit> units) const {
                    [](const auto& a, const auto& b) {
                      return a.first.size() > b.first.size();
                    });
-  std::vector<AtomKind> kinds;
+  Body kinds;
   kinds.reserve(units.size());
   for (const Unit& unit : units) {
-    kinds.push_back(unit.residual ? AtomKind::kJoin : MainKind(unit));
+    kinds.push_back(MainKind(unit));
   }
   std::vector<Unit> result;
   for (std::size_t i = 0; i < units.size();) {
@@ -419,7 +406,6 @@ std::vector<Unit> Units::JoinBodies(std::vector<Unit> units) const {
         {.atoms = {units[i].atoms.first, units[i + length - 1].atoms.last},
          .role = Role::kConv,
          .residual = true,
-         .from_body = true,
          .class_of = class_of});
     i += length;
   }

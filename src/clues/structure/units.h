@@ -33,8 +33,6 @@ struct Unit {
   bool normed = false;
   bool queries = false;  // an attention whose queries are learned
   bool closed = false;   // branches, their concatenation and its convolution
-  bool from_body =
-      false;  // found because it is like the body of a residual one
   std::uint32_t class_of = 0;  // equal for units that are alike
 };
 
@@ -52,7 +50,7 @@ class Units {
   // Ends in a sum that adds to a value what was made of it.
   bool AddsUp(const Unit& unit) const;
   // The operator that tells what a unit is.
-  AtomKind MainKind(const Unit& unit) const;
+  std::uint32_t MainKind(const Unit& unit) const;
   bool IsSqueezeExcite(const Unit& unit) const;
   Role RoleOf(Range range) const;
   std::uint32_t Heavies(const Unit& unit) const {
