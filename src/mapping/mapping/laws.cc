@@ -3,50 +3,42 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "base/text.h"
 #include "clues/exporters/tools/original_name.h"
 #include "clues/exporters/torchscript/torchscript.h"
 #include "core/hierarchy/name_parts.h"
+#include "core/tagging/source_trust.h"
 #include "mapping/evidence/evidence.h"
 
 namespace onnx_tag {
 namespace {
 
-// Facts that confirm a module without its parameters.
-bool ConfirmsModules(Source source) {
-  constexpr std::array<Source, 8> kFacts = {
-      Source::kMetadata,  Source::kHierarchy, Source::kTrace,
-      Source::kFx,        Source::kRule,      Source::kTransfer,
-      Source::kAuxiliary, Source::kStructure};
-  return std::find(kFacts.begin(), kFacts.end(), source) != kFacts.end();
-}
-
 class LawChecker {
  public:
-  LawChecker(const Model& model, const ModuleTree& modules,
+  LawChecker(const GraphFacts& graph, const ModuleTree& modules,
              const ParameterFacts& parameters, const ScopeFacts& scopes,
              const IdVector<NodeId, Tag>& tags,
              const std::vector<Origin>& origins)
-      : model_(model),
+      : model_(graph.model),
+        ops_(graph.ops),
         tree_(modules),
         parameters_(parameters),
         scopes_(scopes),
         tags_(tags),
         origins_(origins),
+        is_call_(model_.node_count(), false),
         has_nodes_(modules.size(), false),
         confirmed_(modules.size(), false),
         other_path_(modules.size(), kUnknown) {
-    for (const NodeId node : model.Nodes()) {
+    for (const NodeId node : model_.Nodes()) {
       if (tags[node].tagged() && !parameters.is_carrier[node]) {
         has_nodes_[tags[node].module] = true;
       }
     }
-    for (const Function& function : model.functions()) {
-      functions_.insert(function.name);
+    for (const FunctionCalls::Call& call : graph.calls.calls()) {
+      is_call_[call.node] = true;
     }
     for (const Parameter& parameter : parameters.parameters) {
       confirmed_[parameter.module] = true;
@@ -71,15 +63,10 @@ class LawChecker {
     for (const NodeId node : model_.Nodes()) {
       // A call of a local function passes the parameters of its parts.
       if (!tags_[node].tagged() || tags_[node].source == Source::kRule ||
-          functions_.contains(model_.OpType(node))) {
+          is_call_[node]) {
         continue;
       }
-      LawFinding worst{.node = node,
-                       .law = Law::kOwner,
-                       .exemption = Exemption::kNone,
-                       .owner = kNo<ModuleId>,
-                       .below = false,
-                       .said_by = ""};
+      LawFinding worst{.node = node};
       for (const ValueId input : model_.Inputs(node)) {
         CheckInput(node, input, worst);
       }
@@ -117,7 +104,7 @@ class LawChecker {
     constexpr std::size_t kMostReaders = 8;
     return readers.size() > kMostReaders ||
            std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
-             return model_.OpType(reader) == "Identity";
+             return ops_.Is(reader, OpKind::kIdentity);
            });
   }
 
@@ -126,7 +113,7 @@ class LawChecker {
     const ModuleId module = tags_[node].module;
     // A matrix that is tied has only one of its names.
     const bool lookup =
-        model_.OpType(node) == "Gather" && model_.Inputs(node)[0] == value;
+        ops_[node] == Op::kGather && model_.Inputs(node)[0] == value;
     if (!parameter.trusted || lookup || IsCopied(value)) {
       return Exemption::kShared;
     }
@@ -149,11 +136,7 @@ class LawChecker {
   // Whether the node may be fused of several modules and nothing says of which:
   // a model that version 0.2 tagged holds no origins.
   bool HasLostOrigins(NodeId node) const {
-    return origins_.empty() && IsFusedOperator(node);
-  }
-
-  bool IsFusedOperator(NodeId node) const {
-    return model_.Domain(node) == "com.microsoft";
+    return origins_.empty() && ops_.Is(node, OpKind::kFused);
   }
 
   void CheckInput(NodeId node, ValueId input, LawFinding& worst) const {
@@ -218,7 +201,7 @@ class LawChecker {
   void CheckScope(NodeId node, LawFinding& worst) const {
     const ScopeId scope = scopes_.node_scope[node];
     if (scope == kNo<ScopeId> || scopes_.IsFusedName(node) ||
-        IsFusedOperator(node) ||
+        ops_.Is(node, OpKind::kFused) ||
         parameters_.Proves(model_, node, tags_[node].module)) {
       return;
     }
@@ -269,8 +252,8 @@ class LawChecker {
 
   void CheckPath(NodeId node, LawFinding& worst) {
     const Tag& tag = tags_[node];
-    if (tag.confidence < Confidence::kHigh || ConfirmsModules(tag.source) ||
-        confirmed_[tag.module]) {
+    if (tag.confidence < Confidence::kHigh ||
+        TrustIn(tag.source).confirms_modules || confirmed_[tag.module]) {
       return;
     }
     ModuleId top = tag.module;  // the outermost that is not confirmed
@@ -288,12 +271,13 @@ class LawChecker {
   }
 
   const Model& model_;
+  const Operators& ops_;
   const ModuleTree& tree_;
   const ParameterFacts& parameters_;
   const ScopeFacts& scopes_;
   const IdVector<NodeId, Tag>& tags_;
   const std::vector<Origin>& origins_;
-  std::unordered_set<std::string_view> functions_;
+  IdVector<NodeId, bool> is_call_;      // of a local function
   IdVector<ModuleId, bool> has_nodes_;  // it or a module below
   IdVector<ModuleId, bool> confirmed_;  // by a parameter of it or below
   IdVector<ModuleId, ModuleId> other_path_;
@@ -303,12 +287,13 @@ class LawChecker {
 
 }  // namespace
 
-std::vector<LawFinding> CheckLaws(const Model& model, const ModuleTree& modules,
+std::vector<LawFinding> CheckLaws(const GraphFacts& graph,
+                                  const ModuleTree& modules,
                                   const ParameterFacts& parameters,
                                   const ScopeFacts& scopes,
                                   const IdVector<NodeId, Tag>& tags,
                                   const std::vector<Origin>& origins) {
-  return LawChecker(model, modules, parameters, scopes, tags, origins).Check();
+  return LawChecker(graph, modules, parameters, scopes, tags, origins).Check();
 }
 
 std::vector<LawFinding> CheckLaws(const Model& model, Tagging& tagging) {
@@ -321,7 +306,7 @@ std::vector<LawFinding> CheckLaws(const Model& model, Tagging& tagging) {
   ModuleTree modules = tagging.modules;  // keeps its classes
   const MetadataFacts metadata = GatherMetadata(graph, parameters, modules);
   DistrustShared(model, metadata, parameters);
-  return CheckLaws(model, tagging.modules, parameters, scopes, tagging.tags,
+  return CheckLaws(graph, tagging.modules, parameters, scopes, tagging.tags,
                    tagging.origins);
 }
 

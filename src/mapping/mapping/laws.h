@@ -23,6 +23,7 @@
 
 namespace onnx_tag {
 
+class GraphFacts;       // core/graph/graph_facts.h
 struct ParameterFacts;  // mapping/evidence/evidence.h
 struct ScopeFacts;      // mapping/evidence/evidence.h
 
@@ -44,17 +45,19 @@ constexpr std::array<std::string_view, 5> kExemptionNames = {
 
 struct LawFinding {
   NodeId node;
-  Law law;
+  Law law = Law::kOwner;
   Exemption exemption = Exemption::kNone;
-  ModuleId owner;       // the module that the parameters or the scope indicate
-  bool below = false;   // the owner is a part of the tag's module
-  std::string said_by;  // the parameter or the scope; "" for kPath
+  // The module that the parameters or the scope indicate; kNo: no finding.
+  ModuleId owner = kNo<ModuleId>;
+  bool below = false;        // the owner is a part of the tag's module
+  std::string said_by = {};  // the parameter or the scope; "" for kPath
 
   bool is_breach() const { return exemption == Exemption::kNone; }
 };
 
 // By node, at most one finding each; breaches come before exemptions.
-std::vector<LawFinding> CheckLaws(const Model& model, const ModuleTree& modules,
+std::vector<LawFinding> CheckLaws(const GraphFacts& graph,
+                                  const ModuleTree& modules,
                                   const ParameterFacts& parameters,
                                   const ScopeFacts& scopes,
                                   const IdVector<NodeId, Tag>& tags,

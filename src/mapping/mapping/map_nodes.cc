@@ -105,8 +105,8 @@ ModuleEvidence PlaceNodes(Evidence evidence, const Strategy& strategy,
   if (observer != nullptr) observer->Begin(evidence, rules);
   Climb(evidence, strategy.rungs, observer, tagging.tags);
   const std::vector<LawFinding> findings =
-      CheckLaws(model, evidence.modules, evidence, evidence, tagging.tags,
-                FindOrigins(evidence, tagging.tags));
+      CheckLaws(evidence.graph, evidence.modules, evidence, evidence,
+                tagging.tags, FindOrigins(evidence, tagging.tags));
   if (observer != nullptr) observer->BeforeLaws(findings, tagging.tags);
   ObeyLaws(findings, tagging.tags);
   const std::vector<RuleMove> moves = rules.FindMoves(evidence, tagging.tags);

@@ -14,7 +14,8 @@
 
 namespace onnx_tag {
 
-// The functions are called in this order.
+// The functions are called in this order. Each does nothing unless an observer
+// needs it.
 class MappingObserver {
  public:
   virtual ~MappingObserver() = default;
@@ -24,12 +25,12 @@ class MappingObserver {
   // Before each rung; `placed` has the tags of the rungs before it.
   virtual void BeforeRung(const Rung& rung, const Placed& placed) = 0;
   // After each rung, with the claims that became tags.
-  virtual void AfterRung(std::span<const Claim> accepted) = 0;
+  virtual void AfterRung(std::span<const Claim> /*accepted*/) {}
   // Before the laws are applied to the tags.
   virtual void BeforeLaws(const std::vector<LawFinding>& findings,
                           const Placed& placed) = 0;
   // For each node that a rule moved, with its new module.
-  virtual void AfterMove(const RuleMove& move, ModuleId module) = 0;
+  virtual void AfterMove(const RuleMove& /*move*/, ModuleId /*module*/) {}
   // With the claims for nodes that no rung placed; not called if there are
   // none.
   virtual void AfterFound(std::span<const Claim> claims,

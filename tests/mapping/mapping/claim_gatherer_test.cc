@@ -90,9 +90,9 @@ TEST(ClaimGatherer, TellsTheLawAndWhatItOverruled) {
   Placed placed(model.node_count());
   Accept(wrong, placed);
   gatherer.AfterRung({&wrong, 1});
-  gatherer.BeforeLaws(
-      CheckLaws(model, evidence.modules, evidence, evidence, placed, {}),
-      placed);
+  gatherer.BeforeLaws(CheckLaws(evidence.graph, evidence.modules, evidence,
+                                evidence, placed, {}),
+                      placed);
   const GatheredClaims gathered = gatherer.Take();
   ASSERT_THAT(gathered.winners, SizeIs(1));
   EXPECT_EQ(evidence.modules.Path(gathered.winners[0].module), "layers.1.fc");
