@@ -40,7 +40,7 @@ struct MappingOptions {
   // Whether to keep all frames of tracebacks, not only the line of the model.
   bool frames = false;
 
-  // Files with facts; empty: none. app/commands/read/fact_files.h reads them
+  // Files with facts; empty: none. ReadFacts() of the commands reads them
   // into MappingFacts. Mapping with a file name whose file was not read is a
   // programming error.
   std::string hierarchy_file;

@@ -42,6 +42,14 @@ void Print(const Result& result, Format format, Terminal& terminal);
 std::string ErrorText(const std::exception& error);
 ExitCode ExitCodeOf(const std::exception& error);
 
+// Escapes markup and quotes. Control characters and bytes that are not UTF-8,
+// which XML cannot hold, become \xNN, and U+FFFE and U+FFFF become U+FFFD. A
+// text of more than `longest` bytes is cut.
+std::string XmlText(std::string_view text, std::size_t longest = 4000);
+
+// A path as a URI reference: all but letters, digits and "-._~/" as %XX.
+std::string UriText(std::string_view path);
+
 }  // namespace onnx_tag
 
 #endif  // ONNX_TAG_APP_RENDER_RENDER_H_

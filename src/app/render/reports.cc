@@ -6,7 +6,6 @@
 #include <numeric>
 #include <set>
 
-#include "app/render/markup.h"
 #include "app/render/render.h"
 #include "file/io/paths.h"
 

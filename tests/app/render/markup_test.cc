@@ -1,6 +1,6 @@
-#include "app/render/markup.h"
-
 #include <gtest/gtest.h>
+
+#include "app/render/render.h"
 
 namespace onnx_tag {
 namespace {

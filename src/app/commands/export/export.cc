@@ -11,7 +11,6 @@
 #include "app/commands/read/modules.h"
 #include "app/commands/read/nodes.h"
 #include "app/commands/read/tagged_model.h"
-#include "app/render/markup.h"
 #include "app/render/render.h"
 #include "base/text.h"
 #include "core/graph/neighbours.h"

@@ -10,7 +10,6 @@
 #include "app/commands/read/modules.h"
 #include "app/commands/read/nodes.h"
 #include "app/commands/read/tagged_model.h"
-#include "app/render/markup.h"
 #include "app/render/render.h"
 #include "clues/exporters/traceback.h"
 #include "core/tagging/words.h"

@@ -1,5 +1,5 @@
 // What a profile says of the modules of a model: counted in profile_report.cc,
-// printed for people in profile_text.cc and for programs in profile_data.cc.
+// printed in profile_output.cc.
 #ifndef ONNX_TAG_APP_COMMANDS_PROFILE_PROFILE_REPORT_H_
 #define ONNX_TAG_APP_COMMANDS_PROFILE_PROFILE_REPORT_H_
 

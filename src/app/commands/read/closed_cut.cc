@@ -84,7 +84,8 @@ class MainGraph {
     for (const ValueId value : edit::ReadsOf(model_, node)) {
       // A sidecar does not say which weights there are: a name that it does not
       // list may be an input of the subgraph.
-      const bool is_known = !IsWeight(value) || model_.InitializerOf(value);
+      const bool is_known =
+          !IsWeight(value) || model_.InitializerOf(value) != nullptr;
       if (is_known && known.insert(value).second) reads.push_back(value);
     }
   }
