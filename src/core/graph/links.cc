@@ -89,21 +89,23 @@ Links::DataOperands Links::DataOperandsOf(NodeId node) const {
   return operands;
 }
 
-Links::TensorShape Links::ShapeOf(ValueId value) const {
+ValueId Links::WeightOf(ValueId value) const {
   constexpr int kSteps = 4;
-  constexpr OpKinds kKeepsShape = {OpKind::kIdentity, OpKind::kCast,
-                                   OpKind::kTranspose, OpKind::kDequantizer};
+  constexpr OpKinds kPassesOn = {OpKind::kIdentity, OpKind::kCast,
+                                 OpKind::kTranspose, OpKind::kDequantizer};
   for (int step = 0; value != kNo<ValueId>; ++step) {
-    const Initializer* const tensor = model_.InitializerOf(value);
-    if (tensor != nullptr) return {true, model_.Dims(*tensor)};
+    if (model_.InitializerOf(value) != nullptr) return value;
     const NodeId node = model_.Producer(value);
-    if (step == kSteps || !ops_.Is(node, kKeepsShape) ||
-        model_.Inputs(node).empty()) {
-      break;
-    }
-    value = model_.Inputs(node)[0];
+    if (step == kSteps || !ops_.Is(node, kPassesOn)) break;
+    value = FirstInput(model_, node);
   }
-  return {};
+  return kNo<ValueId>;
+}
+
+Links::TensorShape Links::ShapeOf(ValueId value) const {
+  const ValueId weight = WeightOf(value);
+  if (weight == kNo<ValueId>) return {};
+  return {true, model_.Dims(*model_.InitializerOf(weight))};
 }
 
 }  // namespace onnx_tag

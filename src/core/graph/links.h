@@ -61,8 +61,12 @@ class Links {
   };
   DataOperands DataOperandsOf(NodeId node) const;
 
-  // The shape of a tensor of the file, through nodes that pass it on. If there
-  // is none, it is empty and `known` is false.
+  // The tensor of the file behind a value, through a few nodes that pass it on;
+  // kNo if there is none.
+  ValueId WeightOf(ValueId value) const;
+
+  // The shape of that tensor. If there is none, it is empty and `known` is
+  // false.
   struct TensorShape {
     bool known = false;
     std::span<const std::int64_t> dims;

@@ -30,9 +30,6 @@ std::span<const Strategy> AllStrategies();
 std::span<const Rung> AllRungs();
 std::vector<Rung> RungsOf(StrategySet strategy);
 
-// The filter of usage_based: keeps tags that a production gate can rely on.
-void PruneToUsage(Tagging& tagging);
-
 // The recordings that the strategy uses. If a required recording is missing,
 // throws Error(kUsage) with the command that records one.
 // `recipes`: whether the strategy may use the recipe book.
