@@ -141,6 +141,27 @@ TEST(Replay, ShapesAreAskedOfOtherRecipesOfTheFamily) {
   EXPECT_EQ(Ask(file, book)[shape], "mask");
 }
 
+// An embedding, then one layer that runs several times, then a head.
+Stack CalledAgain(int calls) {
+  Stack stack;
+  std::string at = stack.Linear("x", "embed", false);
+  for (int i = 0; i < calls; ++i) {
+    const std::string up = stack.Linear(at, "layer.up", false);
+    stack.Node("Relu " + up + " -> r" + up, "layer");
+    const std::string down = stack.Linear("r" + up, "layer.down", false);
+    stack.Node("Add " + at + " " + down + " -> s" + down, "layer");
+    stack.Node("Softmax s" + down + " -> n" + down, "layer");
+    at = "n" + down;
+  }
+  stack.Linear(at, "head", false);
+  return stack;
+}
+
+TEST(Replay, AModuleMayRunAnyNumberOfTimes) {
+  const Stack stack = CalledAgain(8);
+  EXPECT_EQ(Ask(stack, BookOf(CalledAgain(5))), stack.modules);
+}
+
 TEST(Fill, AGapIsOfTheModuleAroundIt) {
   const SmallModel model(
       {"Softmax x -> a", "Exp a -> b", "Log b -> c", "Tanh c -> z"}, {});

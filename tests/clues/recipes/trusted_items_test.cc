@@ -58,6 +58,32 @@ void AddLayer(const std::string& layer, int products, Decoded& decoded) {
   decoded.Add("LayerNormalization", layer + ".norm");
 }
 
+TEST(TrustedItems, LayersThatTheFileRepeats) {
+  Decoded decoded;
+  for (const std::string layer : {"h.0", "h.1", "h.2"}) {
+    AddLayer(layer, 5, decoded);
+  }
+  EXPECT_TRUE(decoded.Trusts("h.0", "h"));
+  EXPECT_TRUE(decoded.Trusts("h.2", "h"));
+}
+
+TEST(TrustedItems, NotLayersOfOtherLength) {
+  Decoded decoded;
+  AddLayer("h.0", 5, decoded);
+  AddLayer("h.1", 6, decoded);
+  EXPECT_FALSE(decoded.Trusts("h.0", "h"));
+  EXPECT_FALSE(decoded.Trusts("h.1", "h"));
+}
+
+TEST(TrustedItems, NotTwoLayersTakenForOne) {
+  Decoded decoded;
+  for (const std::string layer : {"h.0", "h.1"}) {
+    AddLayer(layer, 3, decoded);
+    AddLayer(layer, 3, decoded);
+  }
+  EXPECT_FALSE(decoded.Trusts("h.0", "h"));
+}
+
 TEST(TrustedItems, ALayerThatAParameterNames) {
   Decoded decoded;
   AddLayer("h.0", 5, decoded);

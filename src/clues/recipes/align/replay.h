@@ -45,9 +45,14 @@ Replayed Replay(const File& file, const Match& match);
 // The list items whose index can be trusted after an alignment.
 
 // `paths`: the decoded and corrected paths of the file, by step. `open`: the
-// lists whose items were counted, by generic path. An item is trusted if a
-// parameter inside it has its name, or if its list is not open (such as a
-// Sequential of different parts) and another item of the list has a name.
+// lists whose items were counted, by generic path. An item is trusted if one of
+// these is true:
+//   - A parameter inside it has its name.
+//   - Its list is not open (such as a Sequential of different parts), and
+//     another item of the list has a name.
+//   - Its list repeats in the file itself: every item runs the same products
+//     and norms in the same order. Then the counted items are the file's
+//     repetitions.
 PathSet FindTrustedItems(const File& file, const std::vector<Step>& steps,
                          const std::vector<std::optional<Path>>& paths,
                          const PathSet& open);

@@ -72,37 +72,82 @@ void SideWalk::From(std::uint32_t token, std::uint32_t recorded,
   }
 }
 
+// Whether the Shape or Size reads a value made inside the module that needs it.
+// Then `owner`, a module above, cannot have computed it.
+bool SideWalk::IsOfHere(NodeId shape, const Path& owner,
+                        const Path& here) const {
+  const DataFlow& flow = graph_.flow();
+  for (const ValueId value : flow.model().Inputs(shape)) {
+    const NodeId producer = flow.Producer(flow.Source(value));
+    if (producer == kNo<NodeId> || graph_.token_of()[producer] == kNone) {
+      continue;
+    }
+    const Answer& made = placed_[graph_.token_of()[producer]];
+    if (made.path && StartsWith(here, owner) &&
+        CommonLength(*made.path, here) > owner.size()) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void SideWalk::Walk(ValueId start, std::uint32_t first, const Path& recorded,
                     const Answer& here) {
   const DataFlow& flow = graph_.flow();
   const Model& model = flow.model();
   const Recipe& recipe = candidate_.recipe;
-  std::vector<std::pair<ValueId, std::uint32_t>> open = {{start, first}};
+  struct Open {
+    ValueId value;
+    std::uint32_t side;
+    std::uint32_t reader;
+  };
+  std::vector<Open> open = {{start, first, kNone}};
+  std::vector<Visit> visits;
   while (!open.empty()) {
-    const auto [value, side_id] = open.back();
+    const Open next = open.back();
     open.pop_back();
-    const NodeId node = flow.Producer(value);
-    if (node == kNo<NodeId> || side_id == kNone || flow.IsData(node) ||
+    const NodeId node = flow.Producer(next.value);
+    if (node == kNo<NodeId> || next.side == kNone || flow.IsData(node) ||
         seen_[node]) {
       continue;
     }
-    const SideNode& side = recipe.side_nodes[side_id];
+    const SideNode& side = recipe.side_nodes[next.side];
     if (model.OpType(node) != recipe.texts[side.op]) continue;
     seen_[node] = true;
+    const auto visit = static_cast<std::uint32_t>(visits.size());
+    visits.push_back({node, next.side, next.reader});
+    const Path* const maker = candidate_.paths.of(side.module);
+    if (maker != nullptr && flow.facts().ops.Is(node, OpKind::kShapeOf)) {
+      const auto owner = Relative(candidate_, recorded, here, *maker);
+      if (owner && IsOfHere(node, *owner->path, *here.path)) {
+        // Another version computes the shape elsewhere; so the nodes computed
+        // from it are affected, too.
+        for (std::uint32_t at = visit; at != kNone; at = visits[at].reader) {
+          if (recipe.side_nodes[visits[at].side].module != side.module) break;
+          visits[at].sound = false;
+        }
+      }
+    }
     const auto inputs = model.Inputs(node);
     const std::size_t slots = std::min(inputs.size(), side.inputs.size());
     for (std::size_t slot = slots; slot-- > 0;) {
-      open.emplace_back(inputs[slot], side.inputs[slot]);
+      open.push_back({inputs[slot], side.inputs[slot], visit});
     }
-    const Path* const path = candidate_.paths.of(side.module);
-    if (path == nullptr) continue;
+  }
+  for (const Visit& visit : visits) {
+    const std::uint32_t module = recipe.side_nodes[visit.side].module;
+    const Path* const path = candidate_.paths.of(module);
+    const bool sound =
+        visit.sound && (visit.reader == kNone || visits[visit.reader].sound ||
+                        !flow.facts().ops.Is(visit.node, OpKind::kConstant));
+    if (!sound || path == nullptr) continue;
     auto answer = Relative(candidate_, recorded, here, *path);
     if (!answer) continue;
-    if (old_activations_ && IsActivationModule(recipe, side.module) &&
+    if (old_activations_ && IsActivationModule(recipe, module) &&
         !answer->path->empty()) {
       answer->path->pop_back();
     }
-    found_.try_emplace(node, std::move(*answer));
+    found_.try_emplace(visit.node, std::move(*answer));
   }
 }
 

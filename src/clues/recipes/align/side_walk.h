@@ -37,11 +37,13 @@ std::optional<Answer> Relative(const Candidate& candidate, const Path& recorded,
 
 class SideWalk {
  public:
-  // Adds the paths to `found`.
+  // `placed`: the file's tokens. Adds the paths to `found`, by node.
   SideWalk(const TokenGraph& graph, const Candidate& candidate,
-           bool old_activations, std::unordered_map<NodeId, Answer>& found)
+           const std::vector<Answer>& placed, bool old_activations,
+           std::unordered_map<NodeId, Answer>& found)
       : graph_(graph),
         candidate_(candidate),
+        placed_(placed),
         old_activations_(old_activations),
         found_(found),
         seen_(graph.flow().model().node_count(), false) {}
@@ -50,11 +52,21 @@ class SideWalk {
   void From(std::uint32_t token, std::uint32_t recorded, const Answer& here);
 
  private:
+  // A node of the file, the corresponding side node, and the consumer from
+  // which it was reached.
+  struct Visit {
+    NodeId node;
+    std::uint32_t side;
+    std::uint32_t reader;  // in the walk; kNone: the token
+    bool sound = true;
+  };
   void Walk(ValueId value, std::uint32_t side, const Path& recorded,
             const Answer& here);
+  bool IsOfHere(NodeId shape, const Path& owner, const Path& here) const;
 
   const TokenGraph& graph_;
   const Candidate& candidate_;
+  const std::vector<Answer>& placed_;
   bool old_activations_;
   std::unordered_map<NodeId, Answer>& found_;
   IdVector<NodeId, bool> seen_;

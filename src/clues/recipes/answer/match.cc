@@ -37,6 +37,8 @@ constexpr double kNamesOverlap = 0.2;
 // To use roles, at least this share of operations must have names.
 constexpr double kNamedForRoles = 0.3;
 constexpr double kRolesFit = 0.6;
+// With a smaller aligned share of the file, there is no match.
+constexpr double kLeastAligned = 0.45;
 // With a smaller fit, a part makes no claims about tokens between aligned
 // operations. The roles of the whole file may place them.
 constexpr double kGoodPartFit = 0.9;
@@ -117,6 +119,19 @@ Replayed Vote(const std::vector<Replayed>& votes, std::vector<bool>& tied) {
   }
   for (const Replayed& vote : votes) {
     decided.sides.insert(vote.sides.begin(), vote.sides.end());
+  }
+  for (auto& [node, answer] : decided.sides) {
+    std::map<Path, std::size_t> counts;
+    for (const Replayed& vote : votes) {
+      const auto at = vote.sides.find(node);
+      if (at != vote.sides.end()) ++counts[*at->second.path];
+    }
+    std::size_t most = counts[*answer.path];
+    for (const auto& [path, count] : counts) {
+      if (count <= most) continue;
+      most = count;
+      answer.path = path;
+    }
   }
   return decided;
 }
@@ -208,7 +223,8 @@ class Matcher {
 
  private:
   bool Fits() const {
-    return matches_.front().fit >= LeastFit(matches_.front());
+    const Match& best = matches_.front();
+    return best.fit >= LeastFit(best) && AlignedShare(best) >= kLeastAligned;
   }
 
   // If names contradict a recipe, it is not used at all.
@@ -317,6 +333,21 @@ class Matcher {
       if (best->fit >= kFitOfSame) break;
     }
     if (best) matches.push_back(std::move(*best));
+  }
+
+  double AlignedShare(const Match& match) const {
+    const auto& steps = file_.steps[static_cast<std::size_t>(match.order)];
+    double aligned = 0;
+    double all = 0;
+    for (std::size_t i = match.alignment.stretch.begin;
+         i < match.alignment.stretch.end; ++i) {
+      const double weight = steps[i].weight == Weight::kHeavy    ? 3.0
+                            : steps[i].weight == Weight::kMiddle ? 1.0
+                                                                 : 0.4;
+      all += weight;
+      if (match.alignment.match[i] != kNone) aligned += weight;
+    }
+    return all > 0 ? aligned / all : 0;
   }
 
   BookAnswer ReplayBest() {
@@ -433,13 +464,48 @@ class Matcher {
     return Report(best, answers, std::vector<bool>(roles.size(), false), true);
   }
 
-  // A class taken out of a recipe is named by its path there.
   static std::string NameOf(const Candidate& candidate) {
     return fmt::format("{} ({})", candidate.family, candidate.recipe.exporter);
   }
 
-  BookAnswer Report(const Match& best, const IdVector<NodeId, Answer>& answers,
+  // Exports keep the names of norms. If a file names its norms, but none of a
+  // recorded module's, that module is not in it: no decoder in a classifier on
+  // top of an encoder.
+  void RemoveAbsent(const Candidate& candidate,
+                    IdVector<NodeId, Answer>& answers) const {
+    const auto is_norm = [](std::string_view label) {
+      return label == "LN" || label == "RMS";
+    };
+    const std::vector<Token>& tokens = file_.graph.tokens();
+    if (std::none_of(tokens.begin(), tokens.end(), [&](const Token& token) {
+          return is_norm(token.label) && !token.anchor.empty();
+        })) {
+      return;
+    }
+    PathSet normed;  // recorded modules with norms below them
+    for (const RecordedToken& token : candidate.recipe.tokens) {
+      const Path* const anchor = candidate.paths.of(token.anchor);
+      if (anchor == nullptr || !is_norm(candidate.recipe.texts[token.label])) {
+        continue;
+      }
+      const auto path = ToFile(candidate, *anchor);
+      for (std::size_t size = path ? path->size() : 0; size-- > 0;) {
+        if (!normed.insert(First(*path, size)).second) break;
+      }
+    }
+    for (Answer& answer : answers) {
+      for (Path path = answer.path.value_or(Path());
+           !path.empty() && !file_.known.contains(path); path.pop_back()) {
+        if (!normed.contains(path)) continue;
+        answer = {};
+        break;
+      }
+    }
+  }
+
+  BookAnswer Report(const Match& best, IdVector<NodeId, Answer> answers,
                     const std::vector<bool>& tied, bool roles_only) const {
+    RemoveAbsent(*best.candidate, answers);
     BookAnswer report;
     report.recipe = NameOf(*best.candidate);
     report.fit = best.fit;
