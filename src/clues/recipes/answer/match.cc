@@ -470,15 +470,14 @@ class Matcher {
 
   // Exports keep the names of norms. If a file names its norms, but none of a
   // recorded module's, that module is not in it: no decoder in a classifier on
-  // top of an encoder. Other names for the same modules say nothing.
+  // top of an encoder.
   void RemoveAbsent(const Candidate& candidate,
                     IdVector<NodeId, Answer>& answers) const {
     const auto is_norm = [](std::string_view label) {
       return label == "LN" || label == "RMS";
     };
     const std::vector<Token>& tokens = file_.graph.tokens();
-    if (candidate.names < kNamesAgree ||
-        std::none_of(tokens.begin(), tokens.end(), [&](const Token& token) {
+    if (std::none_of(tokens.begin(), tokens.end(), [&](const Token& token) {
           return is_norm(token.label) && !token.anchor.empty();
         })) {
       return;
