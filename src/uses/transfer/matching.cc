@@ -165,7 +165,13 @@ bool Matching::InputsAreSwapped(NodeId to, NodeId from) const {
     if (known != kNo<ValueId>) return known == old[j] ? 8 : -8;
     const NodeId producer = to_[inputs[i]].producer;
     const NodeId old_producer = from_[old[j]].producer;
-    if (producer == kNo<NodeId> || old_producer == kNo<NodeId>) return 0;
+    if (producer == kNo<NodeId> || old_producer == kNo<NodeId>) {
+      if (producer != old_producer) return 0;
+      const bool weight = to_.InitializerOf(inputs[i]) != nullptr;
+      const bool old_weight = from_.InitializerOf(old[j]) != nullptr;
+      if (!weight && !old_weight) return 2;
+      return versions_.CompareShapes(inputs[i], old[j]) == kSame ? 2 : -2;
+    }
     return versions_.SameOperator(producer, old_producer) ? 2 : 0;
   };
   return likeness(0, 1) + likeness(1, 0) > likeness(0, 0) + likeness(1, 1);
@@ -307,6 +313,10 @@ void Matching::PairConsumers(ValueId to, ValueId from) {
   }
   for (const NodeId reader : readers) {
     if (!IsOpen(reader)) continue;
+    const auto rivals =
+        std::count_if(readers.begin(), readers.end(), [&](NodeId other) {
+          return IsOpen(other) && to_[other].op_type == to_[reader].op_type;
+        });
     NodeId best = kNo<NodeId>;
     int most = -1;
     int candidates = 0;
@@ -325,7 +335,7 @@ void Matching::PairConsumers(ValueId to, ValueId from) {
       }
     }
     if (best == kNo<NodeId> || tie) continue;
-    const bool alone = candidates == 1;
+    const bool alone = rivals == 1 && candidates == 1;
     if (most >= 2 || (alone && ConsumersAlike(reader, best))) {
       PairNodes(reader, best, Confidence::kHigh);
     }

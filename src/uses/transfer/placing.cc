@@ -132,9 +132,58 @@ bool Placing::GivesTheSame(NodeId to, NodeId from) const {
          versions_.InFrom(to_[output].name) == from_[old].name;
 }
 
+// The first of the old nodes that `to` may stand for, by what its consumers
+// read in the old version.
+NodeId Placing::EarliestProducer(NodeId to, NodeId known,
+                                 const IdVector<NodeId, NodeId>& likes) const {
+  NodeId first = known;
+  ForEachReader(to_, to, [&](NodeId reader) {
+    if (likes[reader] == kNo<NodeId>) return true;
+    const auto inputs = to_.Inputs(reader);
+    const auto old = from_.Inputs(likes[reader]);
+    for (std::size_t i = 0; i < std::min(inputs.size(), old.size()); ++i) {
+      const NodeId producer = ProducerOf(from_, old[i]);
+      if (ProducerOf(to_, inputs[i]) == to && producer != kNo<NodeId> &&
+          versions_.SameOperator(to, producer)) {
+        first = std::min(first, producer);
+      }
+    }
+    return true;
+  });
+  return first;
+}
+
+// The counterparts. A tool that merges equal nodes of several layers keeps the
+// first of them, but the matching may have found another.
+IdVector<NodeId, NodeId> Placing::FirstOfMerged() const {
+  IdVector<NodeId, NodeId> likes(to_.node_count(), kNo<NodeId>);
+  IdVector<NodeId, bool> changed(to_.node_count(), false);
+  const auto readers = [](const Model& model, NodeId node) {
+    std::size_t count = 0;
+    ForEachReader(model, node, [&](NodeId) { return ++count > 0; });
+    return count;
+  };
+  for (std::size_t i = to_.node_count(); i-- > 0;) {
+    const auto to = MakeId<NodeId>(i);
+    likes[to] = matching_.Of(to);
+    if (likes[to] == kNo<NodeId> ||
+        matching_.ConfidenceOf(to) == Confidence::kCertain) {
+      continue;
+    }
+    bool merged = readers(to_, to) > readers(from_, likes[to]);
+    ForEachConsumer(to, [&](NodeId reader) { merged |= changed[reader]; });
+    if (!merged) continue;
+    const NodeId first = EarliestProducer(to, likes[to], likes);
+    changed[to] = first != likes[to];
+    likes[to] = first;
+  }
+  return likes;
+}
+
 void Placing::PlaceCounterparts() {
+  const IdVector<NodeId, NodeId> likes = FirstOfMerged();
   for (const NodeId to : to_.Nodes()) {
-    const NodeId from = matching_.Of(to);
+    const NodeId from = likes[to];
     if (from == kNo<NodeId>) continue;
     const Confidence confidence = matching_.ConfidenceOf(to);
     if (confidence == Confidence::kCertain) {

@@ -32,6 +32,9 @@ class Placing {
 
  private:
   void PlaceCounterparts();
+  IdVector<NodeId, NodeId> FirstOfMerged() const;
+  NodeId EarliestProducer(NodeId to, NodeId known,
+                          const IdVector<NodeId, NodeId>& likes) const;
   void PlaceByNames();
   void PlaceByResults();
   void PlaceNamed(NodeId to, NodeId from, bool by_name, bool helper);
