@@ -1,7 +1,7 @@
 // distil_recipes RECIPES OUT [BOOK]: makes data/recipes.txt from a folder of
 // exports with known answers, <family>/<recipe>.onnx beside
-// <recipe>.truth.tsv, as tools/book/record_recipes.py writes them. With BOOK, adds
-// them to that book: recordings of all families take a day.
+// <recipe>.truth.tsv, as tools/book/record_recipes.py writes them. With BOOK,
+// adds them to that book: recordings of all families take a day.
 //
 // What comes out depends on the recipes alone. Each is read back from the
 // text and compared before it is believed.

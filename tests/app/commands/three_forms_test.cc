@@ -1,5 +1,6 @@
 // Commands answer alike from a model that is mapped, from the tagged model, and
-// from the sidecar. tools/checks/check_three_forms.py does the same on many models.
+// from the sidecar. tools/checks/check_three_forms.py does the same on many
+// models.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

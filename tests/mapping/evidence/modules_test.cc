@@ -319,7 +319,8 @@ class NamelessLayers {
             "layers.1.fc": {"class": "Linear", "order": 6,
                             "parameters": {"weight": [2, 2]}}})"),
                      modules_);
-    const Claims called = GatherCalls(file_.graph(), file_.exporter().dialect,
+    const Claims called = GatherCalls(
+        file_.graph(), file_.exporter().dialect,
         FileModules(file_.graph(), scopes, parameters, {}, modules_), known,
         modules_);
     names_ = NameWeights(model, parameters, known, called, modules_);

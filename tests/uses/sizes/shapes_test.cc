@@ -1,5 +1,6 @@
 // Shapes as formulas: rules of operators, numbers that compute shapes, what the
-// file records. tools/checks/check_shapes.py compares all rules with ONNX Runtime.
+// file records. tools/checks/check_shapes.py compares all rules with ONNX
+// Runtime.
 #include <gmock/gmock.h>
 
 #include "maker.h"
