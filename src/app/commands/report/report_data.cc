@@ -452,7 +452,7 @@ Datum::Members HeadMembers(std::string_view kind) {
                                {"attention", WordList(kAttentionKindNames)}})}};
 }
 
-Datum CountsValue(const OperatorCounts& counts) {
+Datum OperatorsValue(const OperatorCounts& counts) {
   Datum object = Datum::Object({});
   for (const auto& [op, count] : counts) object.Set(Shortened(op), count);
   return object;
@@ -465,8 +465,8 @@ Datum DifferenceValue(const TagDifference& difference) {
   };
   const auto module = [&](const ModuleDifference& row) {
     return Datum::Object({{"path", row.untagged ? Datum() : Datum(row.path)},
-                          {"added", CountsValue(row.added)},
-                          {"removed", CountsValue(row.removed)},
+                          {"added", OperatorsValue(row.added)},
+                          {"removed", OperatorsValue(row.removed)},
                           {"changed", ListOf(row.changed, changed)},
                           {"moved_in", row.moved_in},
                           {"moved_out", row.moved_out},
