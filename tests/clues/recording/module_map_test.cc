@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::string ErrorOf(std::string_view json) {
+std::string MapErrorOf(std::string_view json) {
   try {
     ReadModuleMap(json);
   } catch (const Error& error) {
@@ -152,27 +152,28 @@ TEST(ModuleMap, ShortensQualifiedClasses) {
 }
 
 TEST(ModuleMap, SaysWhereAndWhatIsWrong) {
-  EXPECT_THAT(ErrorOf("[]"), HasSubstr("line 1, column 1: a list"));
-  EXPECT_THAT(ErrorOf("{}"), HasSubstr("the file has no modules"));
-  EXPECT_THAT(ErrorOf(R"({"modules": {}})"),
+  EXPECT_THAT(MapErrorOf("[]"), HasSubstr("line 1, column 1: a list"));
+  EXPECT_THAT(MapErrorOf("{}"), HasSubstr("the file has no modules"));
+  EXPECT_THAT(MapErrorOf(R"({"modules": {}})"),
               HasSubstr("the file has no modules"));
   EXPECT_THAT(
-      ErrorOf(R"({"modules": []})"),
+      MapErrorOf(R"({"modules": []})"),
       HasSubstr("column 13: expected an object with the modules by path"));
-  EXPECT_THAT(ErrorOf("{\"modules\": {\n\"a\": 3}}"),
+  EXPECT_THAT(MapErrorOf("{\"modules\": {\n\"a\": 3}}"),
               HasSubstr("line 2, column 6: module \"a\": a number where"));
-  EXPECT_THAT(ErrorOf(R"({"modules": {"a": {"class": ["x"]}}})"),
+  EXPECT_THAT(MapErrorOf(R"({"modules": {"a": {"class": ["x"]}}})"),
               HasSubstr("module \"a\": \"class\" is a list, not a string"));
-  EXPECT_THAT(ErrorOf(R"({"modules": {"a": "X", "a": "Y"}})"),
+  EXPECT_THAT(MapErrorOf(R"({"modules": {"a": "X", "a": "Y"}})"),
               HasSubstr("the key \"a\" occurs a second time"));
-  EXPECT_THAT(ErrorOf(R"({"modules": {"a..b": "X"}})"),
+  EXPECT_THAT(MapErrorOf(R"({"modules": {"a..b": "X"}})"),
               HasSubstr("\"a..b\" is not a module path"));
-  EXPECT_THAT(ErrorOf(R"({"format": "onnx-tag/1", "modules": []})"),
+  EXPECT_THAT(MapErrorOf(R"({"format": "onnx-tag/1", "modules": []})"),
               HasSubstr("a sidecar with tags, not a hierarchy"));
-  EXPECT_THAT(ErrorOf(R"({"format": "onnx-tag-recording/2", "modules": {}})"),
-              HasSubstr("use a newer onnx-tag"));
   EXPECT_THAT(
-      ErrorOf(R"({"modules": {"class_name": "A", "children": {"B": {}}}})"),
+      MapErrorOf(R"({"format": "onnx-tag-recording/2", "modules": {}})"),
+      HasSubstr("use a newer onnx-tag"));
+  EXPECT_THAT(
+      MapErrorOf(R"({"modules": {"class_name": "A", "children": {"B": {}}}})"),
       HasSubstr("has no \"scope\""));
 }
 
@@ -181,10 +182,11 @@ TEST(ModuleMap, RefusesAPathThatIsDeeperThanAnyModel) {
   std::string path = "a";
   for (int i = 1; i < 128; ++i) path += ".a";
   const auto map = [&] { return "{\"modules\": {\"" + path + "\": \"X\"}}"; };
-  EXPECT_EQ(ErrorOf(map()), "");
+  EXPECT_EQ(MapErrorOf(map()), "");
   path += ".a";
-  EXPECT_THAT(ErrorOf(map()), HasSubstr("is too long: at most 2000 bytes and "
-                                        "128 modules inside each other"));
+  EXPECT_THAT(MapErrorOf(map()),
+              HasSubstr("is too long: at most 2000 bytes and "
+                        "128 modules inside each other"));
 }
 
 }  // namespace
