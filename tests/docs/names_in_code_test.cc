@@ -18,13 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kSource = ONNX_TAG_SOURCE;
+const fs::path kRepository = ONNX_TAG_SOURCE;
 
 using Words = std::set<std::string>;
 
 // The lines of a file of data/ that are no comments.
 std::vector<std::string> Rows(const std::string& file) {
-  std::istringstream text(ReadFile((kSource / "data" / file).string()));
+  std::istringstream text(ReadFile((kRepository / "data" / file).string()));
   std::vector<std::string> rows;
   for (std::string line; std::getline(text, line);) {
     if (!line.empty() && line[0] != '#') rows.push_back(line);
@@ -66,7 +66,7 @@ Words Offenders(const std::vector<std::string>& folders,
   std::size_t files = 0;
   for (const std::string& folder : folders) {
     for (const auto& entry :
-         fs::recursive_directory_iterator(kSource / "src" / folder)) {
+         fs::recursive_directory_iterator(kRepository / "src" / folder)) {
       const std::string extension = entry.path().extension().string();
       if (extension != ".cc" && extension != ".h") continue;
       ++files;
@@ -79,8 +79,9 @@ Words Offenders(const std::vector<std::string>& folders,
         for (std::sregex_iterator at(line.begin(), line.end(), literal), end;
              at != end; ++at) {
           if (!offends((*at)[1].str())) continue;
-          found.insert(fs::relative(entry.path(), kSource).generic_string() +
-                       ":" + std::to_string(number) + ": " + (*at)[1].str());
+          found.insert(
+              fs::relative(entry.path(), kRepository).generic_string() + ":" +
+              std::to_string(number) + ": " + (*at)[1].str());
         }
       }
     }

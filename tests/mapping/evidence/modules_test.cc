@@ -526,10 +526,11 @@ TEST(GatherRecordings, RefusesARunOfTheSameOperationsWithOtherWeights) {
   ModuleTree modules;
   const Recording same = FiveLayers(8);
   const RecordedFacts facts =
-      GatherRecordings(model, &same, nullptr, {}, modules);
+      GatherRecordings(file.graph(), &same, nullptr, {}, modules);
   EXPECT_EQ(Says(facts.recorded, modules, file.NodeOf("y3")), "net.3 certain");
   const Recording other = FiveLayers(16);
-  EXPECT_THROW(GatherRecordings(model, &other, nullptr, {}, modules), Error);
+  EXPECT_THROW(GatherRecordings(file.graph(), &other, nullptr, {}, modules),
+               Error);
 }
 
 TEST(GatherRecipes, DoesNotConsultTheBookForAFileWithNames) {
