@@ -98,9 +98,25 @@ class TokenMaker {
         output == kNo<ValueId>) {
       return false;
     }
-    if (facts_.data.IsComputed(output)) return true;
+    if (facts_.data.Contains(output) ||
+        facts_.ops.Is(node, OpKind::kGenerator)) {
+      return true;
+    }
+    const auto inputs = model_.Inputs(node);
+    // A number that is repeated to a size is no operation of its own.
+    if (facts_.data.IsComputed(output)) {
+      return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+        return facts_.data.IsComputed(input) ||
+               !facts_.links.ShapeOf(input).dims.empty();
+      });
+    }
+    // A constant that an operation made is moved by operations.
     return facts_.data.IsConstant(output) &&
-           !facts_.ops.Is(node, kMovesConstants);
+           (!facts_.ops.Is(node, kMovesConstants) ||
+            std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+              return input != kNo<ValueId> &&
+                     token_of_[input] != kNo<NodeTokenId>;
+            }));
   }
 
   // A node that is not a token passes its sources on.
