@@ -1,6 +1,7 @@
 """Types into real shells and looks what completion makes of it: completion_test.py SHELL FOLDER PROGRAM
 
-FOLDER has the scripts that onnx-tag completion printed; they ask PROGRAM. Exit 77 where the shell or a pseudo-terminal is missing.
+FOLDER has the scripts that onnx-tag completion printed; they ask PROGRAM. Exit 77 where the shell or a pseudo-terminal
+is missing.
 """
 from __future__ import annotations
 
