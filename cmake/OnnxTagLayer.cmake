@@ -35,7 +35,7 @@ function(onnx_tag_layer path)
       get_property(storey_of_used GLOBAL PROPERTY onnx_tag_storey_${used})
       list(FIND ONNX_TAG_STOREYS "${storey_of_used}" at)
       if(own EQUAL -1 OR at EQUAL -1 OR at GREATER own)
-        message(FATAL_ERROR "'${path}' may not use '${used}' of the storey '${storey_of_used}'\n"
+        message(FATAL_ERROR "'${path}' may not use '${used}', which is not of its storey or an earlier one\n"
           "  move the code that needs it to a later storey; cmake/OnnxTagLayer.cmake has their order")
       endif()
     endforeach()
