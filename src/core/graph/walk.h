@@ -129,27 +129,21 @@ NodeId OnlyReader(const Model& model, ValueId value, const Counts& counts) {
   return only;
 }
 
-// Calls `visit(reader)` for each node that reads an output of `node`: a reader
-// of two outputs is visited twice. Stops when `visit` returns false; returns
-// whether it did not.
+// Calls `visit(reader)` for each of the Readers, until it returns false;
+// returns whether it never did.
 template <typename Visit>
 bool ForEachReader(const Model& model, NodeId node, const Visit& visit) {
-  for (const ValueId output : model.Outputs(node)) {
-    if (output == kNo<ValueId>) continue;
-    for (const NodeId reader : model.Consumers(output)) {
-      if (!visit(reader)) return false;
-    }
+  for (const NodeId reader : Readers(model, node)) {
+    if (!visit(reader)) return false;
   }
   return true;
 }
 
-// Calls `visit(maker)` for the producer of each input of `node`, likewise.
+// The same for the Makers.
 template <typename Visit>
 bool ForEachMaker(const Model& model, NodeId node, const Visit& visit) {
-  for (const ValueId input : model.Inputs(node)) {
-    if (input == kNo<ValueId>) continue;
-    const NodeId maker = model.Producer(input);
-    if (maker != kNo<NodeId> && !visit(maker)) return false;
+  for (const NodeId maker : Makers(model, node)) {
+    if (!visit(maker)) return false;
   }
   return true;
 }

@@ -150,8 +150,7 @@ Shape Shapes::Reconciled(ValueId value, const Shape& inferred,
       dynamic_ && model_[value].is_output && model_[value].graph == kMain;
   // Where the branches of an If differ, no one name holds for both: exporters
   // that merge two decoders record that of one.
-  const NodeId maker = model_.Producer(value);
-  const bool branches = maker != kNo<NodeId> && model_.OpType(maker) == "If";
+  const bool branches = ops_[model_.Producer(value)] == Op::kIf;
   bool contradicts = inferred.size() != recorded.size();
   Shape shape = inferred;
   for (std::size_t i = 0; i < shape.size() && !contradicts; ++i) {
