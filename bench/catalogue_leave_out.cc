@@ -62,7 +62,8 @@ Counts CountFile(const Model& model, std::string_view family,
   }
   tagging.facts = {};
   const GraphFacts graph = GatherGraph(model);
-  AssignClasses(graph, ModuleEvidence(GatherEvidence(graph)), tagging, family);
+  AssignClasses(graph, ModuleEvidence(GatherEvidence(graph)), tagging,
+                {.catalogue = true, .hidden = family});
   Counts counts;
   for (const ModuleId id : tagging.modules.All()) {
     const auto known = truth.find(tagging.modules.Path(id));

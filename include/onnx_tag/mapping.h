@@ -34,6 +34,8 @@ struct MappingOptions {
   Confidence min_confidence = Confidence::kLow;
   // Whether to consult the recipe book if a file has too few names.
   bool recipes = true;
+  // Whether classes may come from the catalogue of model libraries.
+  bool catalogue = true;
   // Whether nodes that no rung places get blocks found in the graph alone.
   // usage_based and fx_graph never use them.
   bool structure = true;

@@ -101,6 +101,7 @@ class Node:
     source_line: Optional[SourceLine] = None      # the innermost line of the model's own code
     frames: Tuple[SourceLine, ...] = ()           # all of them, with `onnx-tag --frames`
     type_confidence: Optional[str] = None
+    tag_class_confidence: Optional[str] = None    # of the weakest class in `hierarchy_tag`
 
     @property
     def id(self) -> str:
@@ -120,7 +121,7 @@ class Node:
                     _field(entry, "confidence", _TEXT_OR_NONE), _field(entry, "source", _TEXT_OR_NONE),
                     _texts(entry, "origins"), _field(entry, "tag_module", _TEXT_OR_NONE),
                     SourceLine.from_json(line) if line else None, _frames(entry),
-                    _field(role, "confidence", _TEXT_OR_NONE))
+                    _field(role, "confidence", _TEXT_OR_NONE), _field(entry, "tag_class_confidence", _TEXT_OR_NONE))
 
 
 @dataclass(frozen=True)

@@ -198,6 +198,9 @@ void AddMapping(Parser& parser, MappingOptions& options) {
                "confidence level");
   parser.Flag("!--no-recipes", options.recipes,
               "do not consult the recipe book");
+  parser.Flag("!--no-catalogue", options.catalogue,
+              "give no classes that only the catalogue of model\n"
+              "libraries knows");
   parser.Flag("!--no-structure", options.structure,
               "leave nodes without evidence untagged; do not\n"
               "find blocks in the graph alone");

@@ -20,6 +20,7 @@ const std::array<std::string_view, 9> kDefaultExceptions = {
 namespace {
 
 constexpr std::size_t kUsualPath = 128;  // bytes; seldom longer
+constexpr std::uint8_t kNoClass = kConfidenceNames.size();
 
 // A module of unknown class whose children are all indices is a list.
 bool HoldsOnlyIndices(const ModuleTree& tree, ModuleId id) {
@@ -64,10 +65,21 @@ ModuleFormat::ModuleFormat(const Tagging& tagging)
   torch_nn.insert({"ModuleList", "ModuleDict"});
   const ModuleTree& tree = tagging.modules;
   left_out_.resize(tree.size());
+  weakest_.resize(tree.size(), kNoClass);
+  // Parents come before their children.
   for (const ModuleId id : tree.All()) {
     const std::string_view name = tree.Class(id);
+    const bool root = id == ModuleTree::kRoot;
     left_out_[Index(id)] =
         name.empty() ? HoldsOnlyIndices(tree, id) : torch_nn.contains(name);
+    std::uint8_t& weakest = weakest_[Index(id)];
+    if (!root) weakest = weakest_[Index(tree.Parent(id))];
+    const ModuleFacts* const facts = tagging.FactsOf(id);
+    const bool in_tag = root || !left_out_[Index(id)];
+    if (in_tag && !name.empty() && facts != nullptr) {
+      weakest =
+          std::min(weakest, static_cast<std::uint8_t>(facts->class_confidence));
+    }
   }
 }
 
@@ -119,6 +131,11 @@ ModuleId ModuleFormat::TagModule(ModuleId module) const {
     module = parent;
   }
   return module;
+}
+
+std::string_view ModuleFormat::TagClassConfidence(ModuleId module) const {
+  const std::uint8_t weakest = weakest_[Index(module)];
+  return weakest == kNoClass ? std::string_view() : kConfidenceNames[weakest];
 }
 
 void ModuleFormat::AppendPath(ModuleId module, bool roles,

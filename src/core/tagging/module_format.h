@@ -5,6 +5,7 @@
 #ifndef ONNX_TAG_CORE_TAGGING_MODULE_FORMAT_H_
 #define ONNX_TAG_CORE_TAGGING_MODULE_FORMAT_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -32,6 +33,9 @@ class ModuleFormat {
   // The module that the last segment of the hierarchy tag names: this one, or
   // the nearest around it whose class is in the tag.
   ModuleId TagModule(ModuleId module) const;
+  // "medium": the weakest class in the hierarchy tag; "" if the tag has no
+  // class, or nothing says how sure its classes are.
+  std::string_view TagClassConfidence(ModuleId module) const;
 
  private:
   // The tag that a file or a sidecar gave the module; empty: none.
@@ -41,6 +45,7 @@ class ModuleFormat {
 
   const Tagging& tagging_;
   std::vector<bool> left_out_;             // by module: not in the tag
+  std::vector<std::uint8_t> weakest_;      // by module: Confidence, or kNoClass
   std::vector<std::string> family_words_;  // longest first: "Bert"
 };
 

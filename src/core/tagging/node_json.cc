@@ -53,8 +53,8 @@ void NodeJson::AddMembers(NodeId node, JsonWriter& json) {
     AddTag(node, tag, json);
   } else {
     for (const std::string_view key :
-         {"module", "class", "hierarchy_tag", "tag_module", "semantic",
-          "confidence", "source"}) {
+         {"module", "class", "hierarchy_tag", "tag_module",
+          "tag_class_confidence", "semantic", "confidence", "source"}) {
       json.Key(key).Null();
     }
     json.Key("origins").BeginArray().EndArray();
@@ -87,6 +87,8 @@ void NodeJson::AddTag(NodeId node, const Tag& tag, JsonWriter& json) {
     text.Key("class").StringOrNull(tree.Class(module_));
     text.Key("hierarchy_tag").String(format_.HierarchyTag(tag));
     text.Key("tag_module").String(tree.Path(format_.TagModule(module_)));
+    text.Key("tag_class_confidence")
+        .StringOrNull(format_.TagClassConfidence(module_));
     module_text_ = text.Take();
   }
   json.Raw(module_text_);

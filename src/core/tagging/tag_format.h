@@ -20,6 +20,9 @@ inline constexpr std::string_view kModule = "pkg.onnx_tag.module";
 inline constexpr std::string_view kClass = "pkg.onnx_tag.class";
 // The module that the last segment of the hierarchy tag names.
 inline constexpr std::string_view kTagModule = "pkg.onnx_tag.tag_module";
+// The weakest class in the hierarchy tag.
+inline constexpr std::string_view kTagClassConfidence =
+    "pkg.onnx_tag.tag_class_confidence";
 inline constexpr std::string_view kSemantic = "pkg.onnx_tag.semantic";
 inline constexpr std::string_view kLayer = "pkg.onnx_tag.layer";
 inline constexpr std::string_view kAttentionKind =

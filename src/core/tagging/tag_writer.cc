@@ -291,6 +291,10 @@ void TagWriter::AppendModuleEntries(const Tag& tag, std::string& out) {
   AppendEntry(out, kNodeMetadata, keys::kTagModule,
               PathAround(tree, format_.front().TagModule(tag.module),
                          tag.module, path));
+  const std::string_view sure = format_.front().TagClassConfidence(tag.module);
+  if (!sure.empty()) {
+    AppendEntry(out, kNodeMetadata, keys::kTagClassConfidence, sure);
+  }
 }
 
 void TagWriter::AppendRoleEntries(RoleId id, std::string& out) const {

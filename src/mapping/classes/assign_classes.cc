@@ -129,8 +129,10 @@ class Observer {
       observation_.constants_folded &= op != Op::kConstant;
       if (op == Op::kMatMul || op == Op::kGemm) SeeLostWeight(node);
       const Tag& tag = tagging_.tags[node];
-      if (!tag.tagged() || tag.confidence < Confidence::kHigh) continue;
+      if (!tag.tagged()) continue;
       catalogue::SeenModule& seen = observation_.seen[tag.module];
+      seen.all_operators |= catalogue::SetOf(op);
+      if (tag.confidence < Confidence::kHigh) continue;
       seen.operators |= catalogue::SetOf(op);
       if (ops_.Is(node, {OpKind::kProduct, OpKind::kConvolution})) {
         if (const Initializer* const weight = SecondInput(node)) {
@@ -275,6 +277,23 @@ bool IsBetter(const ClassAnswer& recipe, const ClassAnswer& catalogue) {
                                 catalogue.confidence < Confidence::kHigh);
 }
 
+// Drops classes that an operator or a parameter of the module contradicts.
+void DropContradicted(const catalogue::Observation& seen,
+                      RecipeAnswers& recipes, ClassAnswers& answers) {
+  for (const ModuleId id : seen.modules.All()) {
+    if (!seen.modules.Children(id).empty()) continue;
+    if (answers[id].known() &&
+        catalogue::Contradicts(seen.seen[id], answers[id].name)) {
+      answers[id] = {};
+    }
+    const auto recipe = recipes.find(id);
+    if (recipe != recipes.end() &&
+        catalogue::Contradicts(seen.seen[id], recipe->second.name)) {
+      recipes.erase(recipe);
+    }
+  }
+}
+
 // Modules without parts that neither the catalogue nor a recipe explains.
 void GuessLeafClasses(const catalogue::Observation& seen,
                       const RecipeAnswers& recipes, bool other_framework,
@@ -310,9 +329,10 @@ std::vector<std::string> FamilyWords(const ModuleTree& tree) {
 }  // namespace
 
 void AssignClasses(const GraphFacts& graph, const ModuleEvidence& evidence,
-                   Tagging& tagging, std::string_view hidden) {
+                   Tagging& tagging, const ClassKnowledge& knowledge) {
   ModuleTree& tree = tagging.modules;
-  const RecipeAnswers recipes = AnswersOfRecipes(evidence);
+  RecipeAnswers recipes =
+      knowledge.catalogue ? AnswersOfRecipes(evidence) : RecipeAnswers();
   bool adapters_only_scale = false;
   ClassAnswers answers;
   // What was observed is not kept longer: with a module for each node it is
@@ -320,8 +340,13 @@ void AssignClasses(const GraphFacts& graph, const ModuleEvidence& evidence,
   {
     const catalogue::Observation seen =
         Observer(graph, evidence, tagging).Observe();
-    answers = IdentifyAdapted(seen, hidden);
-    if (hidden.empty()) NoteContradictions(seen, tagging);
+    if (knowledge.catalogue) {
+      answers = IdentifyAdapted(seen, knowledge.hidden);
+      if (knowledge.hidden.empty()) NoteContradictions(seen, tagging);
+    } else {
+      answers.resize(tree.size());
+    }
+    DropContradicted(seen, recipes, answers);
     GuessLeafClasses(seen, recipes, evidence.other_framework, answers);
     adapters_only_scale = AdaptersOnlyScale(seen);
   }
@@ -337,7 +362,7 @@ void AssignClasses(const GraphFacts& graph, const ModuleEvidence& evidence,
       Record(answers[id], id, tagging);
     }
   }
-  NameWrappers(adapters_only_scale, tagging);
+  if (knowledge.catalogue) NameWrappers(adapters_only_scale, tagging);
   DescribeClasses(tagging);
 }
 

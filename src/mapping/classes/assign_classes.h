@@ -11,10 +11,15 @@
 
 namespace onnx_tag {
 
+// What classes may rest on besides the file and recordings.
+struct ClassKnowledge {
+  bool catalogue = true;    // classes of libraries, also from the recipe book
+  std::string_view hidden;  // a family or a library to ignore (bench/)
+};
+
 // Sets the classes of `tagging.modules`, `tagging.facts` and `tagging.root`.
-// `hidden`: a family of the catalogue to ignore (bench/).
 void AssignClasses(const GraphFacts& graph, const ModuleEvidence& evidence,
-                   Tagging& tagging, std::string_view hidden = {});
+                   Tagging& tagging, const ClassKnowledge& knowledge = {});
 
 // Sets `tagging.root` and the family words from the classes of the modules.
 void DescribeClasses(Tagging& tagging);

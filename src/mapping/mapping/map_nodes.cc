@@ -173,7 +173,8 @@ Tagging MapNodes(const Model& model, const MappingOptions& options,
                        WantedBy(strategy, model, options.recipes, facts)),
         strategy, options.min_confidence, rules, observer, tagging,
         wants_blocks ? &open : nullptr, recorded);
-    AssignClasses(graph, evidence, tagging);
+    AssignClasses(graph, evidence, tagging,
+                  {.catalogue = options.catalogue, .hidden = {}});
     rules.Classify(model, evidence.parameters, tagging);
     if (strategy.prune != nullptr) strategy.prune(tagging);
     tagging.notes.insert(tagging.notes.begin(), evidence.warnings.begin(),

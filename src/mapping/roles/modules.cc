@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/text.h"
 #include "core/hierarchy/name_parts.h"
 #include "mapping/roles/role_facts.h"
 
@@ -51,6 +52,7 @@ class ModuleMeanings {
         code_(tree_.size()),
         work_(tree_.size()),
         expands_(tree_.size(), false),
+        parts_(tree_.size(), Component::kNone),
         to_output_(FindOutputs(facts)),
         last_weight_(tree_.size(), kNo<ModuleId>) {}
 
@@ -90,9 +92,12 @@ class ModuleMeanings {
     code.lookup |= facts_.Is(node, OpKind::kLookup) && inputs.size() > 1 &&
                    facts_.IsConstant(inputs[0]) &&
                    !facts_.IsConstant(inputs[1]);
-    code.norm |= facts_.IsNorm(node);
+    // What standardizes a weight says nothing about the data.
+    const bool runs = facts_.DataInputs(node) > 0;
+    code.norm |= runs && facts_.IsNorm(node);
     code.makes_output |= to_output_[Index(node)];
     ReadWork(node, data, code.work);
+    if (!runs && !facts_.Is(node, OpKind::kConstant)) return;
     for (const std::uint16_t number : facts_.OpLines(node)) {
       const RoleLine& line = facts_.words.line(number);
       if (!line.FitsAround(Meaning())) continue;
@@ -184,32 +189,61 @@ class ModuleMeanings {
       return;
     }
     work.norm_beside_product |= facts_.IsNorm(before);
-    if (data == 1) {
-      ReadExpansion(facts_.tagging.tags[node].module, before);
-    }
+    if (data == 1) ReadExpansion(node, before);
   }
 
   // A product, an activation (perhaps times another product), a product.
-  void ReadExpansion(ModuleId module, NodeId before) {
-    if (!IsActivationNode(before)) {
+  void ReadExpansion(NodeId last, NodeId before) {
+    NodeId beside = kNo<NodeId>;  // what the activation is multiplied with
+    const bool gated = !IsActivationNode(before);
+    if (gated) {
       NodeId gate = kNo<NodeId>;
       for (const ValueId input : model_.Inputs(before)) {
         const NodeId producer = facts_.Producer(input);
-        if (producer != kNo<NodeId> && IsActivationNode(producer)) {
-          gate = producer;
-        }
+        if (producer == kNo<NodeId>) continue;
+        (IsActivationNode(producer) ? gate : beside) = producer;
       }
       if (facts_.graph.ops[before] != Op::kMul || gate == kNo<NodeId>) return;
       before = gate;
     }
-    for (int step = 0; step < 12 && before != kNo<NodeId>; ++step) {
-      if (IsWeighted(before)) break;
-      before = FirstData(before);
-    }
-    if (before == kNo<NodeId> || !facts_.Is(before, OpKind::kProduct)) return;
-    const ModuleId first = facts_.tagging.tags[before].module;
+    const ModuleId first = ProductBefore(before);
     if (first == kNo<ModuleId>) return;
+    const ModuleId module = facts_.tagging.tags[last].module;
     expands_[Index(tree_.CommonAncestor(first, module))] = true;
+    if (!IsJoined(last) || first == module) return;
+    parts_[Index(module)] = Component::kDown;
+    parts_[Index(first)] = gated ? Component::kGate : Component::kUp;
+    if (const ModuleId up = ProductBefore(beside); up != kNo<ModuleId>) {
+      parts_[Index(up)] = Component::kUp;
+    }
+  }
+
+  // The module of the product with a weight at or in front of the node; kNo if
+  // there is none.
+  ModuleId ProductBefore(NodeId node) const {
+    for (int step = 0; step < 12 && node != kNo<NodeId>; ++step) {
+      if (IsWeighted(node)) break;
+      node = FirstData(node);
+    }
+    return node == kNo<NodeId> || !facts_.Is(node, OpKind::kProduct)
+               ? kNo<ModuleId>
+               : facts_.tagging.tags[node].module;
+  }
+
+  // Whether the result is added to other data, perhaps in another shape.
+  bool IsJoined(NodeId node) const {
+    constexpr int kLongest = 8;
+    for (int step = 0; step < kLongest; ++step) {
+      const ValueId output = FirstOutput(model_, node);
+      if (output == kNo<ValueId>) return false;
+      const auto readers = model_.Consumers(output);
+      if (readers.size() != 1) return false;
+      node = readers[0];
+      if (facts_.IsJoin(node)) return true;
+      if (facts_.Is(node, OpKind::kNorm)) return facts_.DataInputs(node) > 1;
+      if (!IsTransparent(node)) return false;
+    }
+    return false;
   }
 
   // What makes the first input that is data.
@@ -227,7 +261,7 @@ class ModuleMeanings {
 
   bool HasWeight(ModuleId id) const {
     const OwnCode& code = code_[Index(id)];
-    return code.work.linears > 0 || code.by_op.type == RoleType::kConvolution;
+    return code.work.linears > 0 || code.work.convolutions > 0;
   }
 
   bool IsElement(ModuleId id) const {
@@ -293,6 +327,9 @@ class ModuleMeanings {
                work.recurrent ||
                (work.linears == 1 &&
                 (facts_.modules[id].leaf || work.norm_beside_product));
+      case RoleType::kActivation:
+        return work.linears > 0 || work.convolutions > 0 || work.attends() ||
+               work.recurrent;
       case RoleType::kPosition:
         return work.attends();
       case RoleType::kAttention:
@@ -359,7 +396,11 @@ class ModuleMeanings {
       if (around.component == Component::kExperts) {
         module.meaning.component = Component::kNone;
       }
-      if (!around.typed()) {
+      // An MLP may stand beside the attention, or even in its module.
+      const bool part = module.leaf && parts_[Index(id)] != Component::kNone;
+      if (part && (!around.typed() || around.type == RoleType::kAttention)) {
+        module.meaning = Of(RoleType::kFeedForward, parts_[Index(id)]);
+      } else if (!around.typed()) {
         module.meaning =
             IsFeedForward(id) ? Of(RoleType::kFeedForward) : FromCode(id);
       }
@@ -410,6 +451,9 @@ class ModuleMeanings {
   std::vector<OwnCode> code_;
   std::vector<Work> work_;
   std::vector<bool> expands_;  // by module: see ReadExpansion()
+  // By module: what it is in a feed-forward whose result is added to what it
+  // started from.
+  std::vector<Component> parts_;
   std::vector<bool> to_output_;
   std::vector<ModuleId> last_weight_;  // by list: its last element with one
 };
@@ -431,9 +475,16 @@ Meaning RoleFacts::ParameterMeaning(ValueId value, const Meaning& around) {
   if (name.empty() || hierarchy::IsNumeric(name)) {
     return {};  // a number is not a name
   }
+  // The owner of the parameter: layers.0 of layers.0.fc.weight.
+  const std::vector<std::string_view> owner =
+      Split(model.ValueName(weight).substr(0, dot), '.');
+  const bool listed =
+      dot != std::string_view::npos &&
+      std::any_of(owner.begin(), owner.end(), hierarchy::IsNumeric);
   for (const std::uint16_t number : words.Matching(RoleSubject::kName, name)) {
     const RoleLine& line = words.line(number);
-    if (line.FitsAround(around) && line.beside.empty() && line.has.empty()) {
+    if (line.FitsAround(around) && line.beside.empty() && line.has.empty() &&
+        !(line.unlisted && listed)) {
       return line.meaning;
     }
   }

@@ -84,7 +84,8 @@ class RoleRules {
     }
     if (IsCache(node)) return Of(RoleType::kCache, SideOf(node));
     const ModuleMeaning& module = *facts_.Module(node);
-    if (facts_.IsNorm(node) && module.own.type != RoleType::kAttention) {
+    if (facts_.IsNorm(node) && module.own.type != RoleType::kAttention &&
+        facts_.DataInputs(node) > 0) {
       return Of(RoleType::kNormalization, SideOf(node));
     }
     if (const Meaning aside = MaskOrPosition(node, module); aside.typed()) {
@@ -113,6 +114,7 @@ class RoleRules {
       case RoleType::kPooling:
         return facts_.IsJoin(node) ? Of(RoleType::kResidual) : module.own;
       case RoleType::kHead:
+        if (!module.leaf && JoinsBranch(node)) return Of(RoleType::kResidual);
         return IsTokenPick(node) ? Of(RoleType::kPooling) : module.own;
       default:
         return module.own;
@@ -201,7 +203,10 @@ class RoleRules {
   }
 
   Meaning InAttention(NodeId node, const ModuleMeaning& module) {
-    if (JoinsFromOutside(node, module)) return Of(RoleType::kResidual);
+    if (JoinsFromOutside(node, module) || JoinsFeedForward(node)) {
+      return Of(RoleType::kResidual);
+    }
+    if (IsGatedProduct(node)) return Of(RoleType::kFeedForward);
     Meaning meaning = WithParameter(node, module.own);
     if (facts_.Is(node, OpKind::kAttention)) {
       return Of(RoleType::kAttention);
@@ -224,14 +229,16 @@ class RoleRules {
   Meaning Projection(NodeId node, const ModuleMeaning& module) const {
     if (facts_.Attention(node) == kNo<ModuleId> || !module.leaf ||
         (module.own.type != RoleType::kOther &&
-         module.own.type != RoleType::kConvolution)) {
+         module.own.type != RoleType::kConvolution &&
+         module.own.type != RoleType::kFeedForward)) {
       return {};
     }
+    const bool named = module.own.type == RoleType::kFeedForward;
     const bool product =
         facts_.Is(node, {OpKind::kProduct, OpKind::kConvolution}) &&
         facts_.DataInputs(node) == 1;
     const Component side = SideOf(node);
-    if (product && side != Component::kNone) {
+    if (product && side != Component::kNone && !named) {
       return Of(RoleType::kAttention, side);
     }
     for (const ValueId input : model_.Inputs(node)) {
@@ -249,7 +256,60 @@ class RoleRules {
     return {};
   }
 
+  // The product of the activation and the other half of a gated MLP, in the
+  // code of an attention.
+  bool IsGatedProduct(NodeId node) const {
+    if (facts_.graph.ops[node] != Op::kMul) return false;
+    bool activation = false;
+    bool up = false;
+    for (const ValueId input : model_.Inputs(node)) {
+      const NodeId producer = facts_.Producer(input);
+      if (producer == kNo<NodeId>) continue;
+      activation |= meanings_[producer].type == RoleType::kActivation;
+      up |= meanings_[producer].type == RoleType::kFeedForward;
+    }
+    return activation && up;
+  }
+
   // ---- residuals
+
+  // The sum behind an MLP that is in the code of an attention.
+  bool JoinsFeedForward(NodeId node) const {
+    if (!facts_.IsJoin(node)) return false;
+    int downs = 0;
+    for (const ValueId input : model_.Inputs(node)) {
+      const NodeId producer = facts_.Producer(input);
+      downs +=
+          producer != kNo<NodeId> &&
+          meanings_[producer] == Of(RoleType::kFeedForward, Component::kDown);
+    }
+    return downs == 1;
+  }
+
+  // A sum of two, one of which is made of the other with a weight.
+  bool JoinsBranch(NodeId node) const {
+    if (!facts_.IsJoin(node)) return false;
+    const auto inputs = model_.Inputs(node);
+    return inputs.size() == 2 && (StartsFrom(inputs[0], inputs[1]) ||
+                                  StartsFrom(inputs[1], inputs[0]));
+  }
+
+  // Whether `branch` is made of `start`, a few nodes before, with a weight.
+  bool StartsFrom(ValueId branch, ValueId start) const {
+    constexpr std::size_t kMost = 48;
+    std::vector<ValueId> open = {branch};
+    bool weighted = false;
+    for (std::size_t i = 0; i < open.size() && open.size() < kMost; ++i) {
+      if (open[i] == start) return weighted;
+      const NodeId producer = facts_.Producer(open[i]);
+      if (producer == kNo<NodeId>) continue;
+      weighted |= facts_.Is(producer, {OpKind::kProduct, OpKind::kConvolution});
+      for (const ValueId input : model_.Inputs(producer)) {
+        if (facts_.graph.data.IsComputed(input)) open.push_back(input);
+      }
+    }
+    return false;
+  }
 
   // An Add of the result of an attention or feed-forward and a value from
   // outside of it.

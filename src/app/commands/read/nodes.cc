@@ -136,6 +136,7 @@ std::vector<Column> NodeTable::Columns() {
           {"class_confidence", "class_confidence", For::kJson},
           {"hierarchy_tag", "hierarchy_tag"},
           {"tag_module", "tag_module", For::kJson},
+          {"tag_class_confidence", "tag_class_confidence", For::kJson},
           {"role_path", "role_path"},
           {"semantic.type", "type"},
           {"semantic.component", "component"},
@@ -165,6 +166,7 @@ Table::Row NodeTable::Row(NodeId node) const {
           Datum::OrNull(tagging_.ClassConfidenceName(tag.module)),
           Datum(format_.HierarchyTag(tag)),
           Datum(tree.Path(format_.TagModule(tag.module))),
+          Datum::OrNull(format_.TagClassConfidence(tag.module)),
           Datum(format_.RolePath(tag.module)),
           Datum(EnumToWord(kRoleTypeNames, role.type)),
           Datum::OrNull(role.component),
@@ -176,7 +178,7 @@ Table::Row NodeTable::Row(NodeId node) const {
       row.push_back(std::move(value));
     }
   } else {
-    row.resize(row.size() + 13);
+    row.resize(row.size() + 14);
   }
   row.emplace_back(OriginsOf(tagging_, node));
   if (const std::optional<SourceLine> line = tagging_.lines.Of(node)) {

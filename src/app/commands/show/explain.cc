@@ -151,16 +151,28 @@ std::string WhatItDoes(const Role& role, std::string_view op) {
       role.layer < 0 ? std::string() : fmt::format(" in layer {}", role.layer));
 }
 
-// "a Linear in BertSelfAttention"; empty if no class is known.
+// The mark of a class that is only guessed.
+std::string_view Doubt(const Tagging& tagging, ModuleId module) {
+  const ModuleFacts* const facts = tagging.FactsOf(module);
+  const bool guessed = facts != nullptr &&
+                       facts->class_confidence == Confidence::kLow &&
+                       !tagging.modules.Class(module).empty();
+  return guessed ? "?" : "";
+}
+
+// "a Linear in BertSelfAttention?"; empty if no class is known.
 std::string ClassText(const Tagging& tagging, ModuleId module) {
   const std::string_view own = ClassOf(tagging, module);
   if (own.empty()) return "";
-  std::string text = Message("{} {}", Article(own), own);
+  std::string text =
+      Message("{} {}{}", Article(own), own, Doubt(tagging, module));
   if (module == ModuleTree::kRoot) return text;
   const ModuleFormat format(tagging);
-  const std::string_view around =
-      ClassOf(tagging, format.TagModule(tagging.modules.Parent(module)));
-  if (!around.empty()) text += Message(" in {}", around);
+  const ModuleId outer = format.TagModule(tagging.modules.Parent(module));
+  const std::string_view around = ClassOf(tagging, outer);
+  if (!around.empty()) {
+    text += Message(" in {}{}", around, Doubt(tagging, outer));
+  }
   return text;
 }
 
@@ -187,7 +199,7 @@ std::string RoleLine(const Role& role) {
          fmt::format(" ({})", EnumToWord(kConfidenceNames, role.confidence));
 }
 
-// "Linear (certain)", "MistralMLP (low; LlamaMLP fits as well)"
+// "Linear (certain)", "MistralMLP? (low; LlamaMLP fits as well)"
 std::string ClassLine(const Tagging& tagging, ModuleId module) {
   const std::string_view name = tagging.modules.Class(module);
   if (name.empty()) return "-";
@@ -205,7 +217,7 @@ std::string ClassLine(const Tagging& tagging, ModuleId module) {
                          more > 0 ? fmt::format(" and {} more", more) : "",
                          facts->candidates.size() == 1 ? "fits" : "fit");
   }
-  return Message("{} ({}{})", name,
+  return Message("{}{} ({}{})", name, Doubt(tagging, module),
                  EnumToWord(kConfidenceNames, facts->class_confidence),
                  Ours{others});
 }

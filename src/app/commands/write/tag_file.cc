@@ -36,6 +36,7 @@ std::string Choices(const TagOptions& options,
       options.keys.tags, options.keys.name_space, options.keys.layer_ann,
       options.keys.class_hierarchy, options.keys.source_line);
   choices += options.mapping.recipes ? ";recipes" : ";";
+  choices += options.mapping.catalogue ? "" : ";no-catalogue";
   choices += options.mapping.structure ? ";structure" : ";";
   if (options.mapping.frames) choices += ";frames";
   // Files of facts count by what is in them: their names say nothing, and

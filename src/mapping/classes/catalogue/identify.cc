@@ -1,7 +1,9 @@
 #include "mapping/classes/catalogue/identify.h"
 
 #include <algorithm>
+#include <unordered_set>
 
+#include "mapping/classes/catalogue/common_names.h"
 #include "mapping/classes/catalogue/equals.h"
 #include "mapping/classes/catalogue/matcher.h"
 
@@ -29,6 +31,11 @@ constexpr double kAllExplained = 0.999;
 // configuration added names that are not in the catalogue.
 constexpr double kLooselyExplained = 0.85;
 
+// The least weight of names (common_names.h) that prove a family of a library.
+// Measured: what plain networks share with a family weighs 0.0, the right
+// families of the larger set weigh 1.7 and more.
+constexpr double kDistinctive = 1.5;
+
 // A module with at least this share of the names is the model inside a wrapper.
 constexpr double kWholeShare = 0.6;
 // The minimum lead over another family, in names.
@@ -48,6 +55,7 @@ struct Assigned {
   ClassId target = kNo<ClassId>;
   ClassId rival = kNo<ClassId>;
   const MemberRecord* container = nullptr;  // the record with its members
+  TextId name = kNo<TextId>;                // of the member; "*": any index
 };
 using Assignment = std::vector<Assigned>;  // parallel to a list of modules
 
@@ -104,17 +112,18 @@ class Assigner {
         const ClassId usual =
             matcher_.Usual(*found.member, matcher_.version().likely).target;
         if (usual >= kFirstTable) continue;
-        place = {usual, kNo<ClassId>, found.member};
+        place = {usual, kNo<ClassId>, found.member, found.member->name};
       } else {
         custom.in_list = IsIndex(atom);
         custom.first = atom == "0";
         custom.last = modules[i].last;
         const Choice choice = matcher_.Best(found, shape, custom);
-        place = {choice.target, choice.rival, choice.member};
+        place = {choice.target, choice.rival, choice.member,
+                 found.member->name};
         if (shapes_[shape].has_record &&
             (place.target == kNo<ClassId> ||
              table_[place.target].name != shapes_[shape].recorded)) {
-          place = {BestRecorded(shape), kNo<ClassId>, nullptr};
+          place = {BestRecorded(shape), kNo<ClassId>, nullptr, kNo<TextId>};
         }
       }
       if (place.target == kNo<ClassId> ||
@@ -141,6 +150,42 @@ class Assigner {
       }
     }
     return explained;
+  }
+
+  // How distinctive the names are that the classes of a library explain. A
+  // name of twelve equal layers counts once.
+  double Distinctive(const std::vector<Below>& modules,
+                     const Assignment& places) const {
+    std::unordered_set<std::uint64_t> counted;
+    double sum = 0;
+    const auto text = [&](TextId id) {
+      return id == kNo<TextId> ? std::string_view() : table_.Text(id);
+    };
+    const auto count = [&](TextId owner, TextId name) {
+      const std::uint64_t key =
+          static_cast<std::uint64_t>(owner) << 32 | Index(name);
+      if (counted.insert(key).second) sum += WeightOf(text(owner), text(name));
+    };
+    std::vector<bool> library(modules.size());  // the owner of its members is
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+      const Assigned& place = places[i];
+      const ShapeId shape = shapes_.Of(modules[i].id);
+      if (place.target == kNo<ClassId>) continue;
+      const Assigned& owner = places[modules[i].owner];
+      const bool own = !table_.IsTorch(place.target);
+      library[i] = place.container == nullptr ? own : library[modules[i].owner];
+      if (shape == kNo<ShapeId>) continue;
+      if (i > 0 && library[modules[i].owner] && place.name != kNo<TextId>)
+        count(owner.name, place.name);
+      if (!own) continue;
+      for (const TextId name : shapes_.Parameters(shapes_[shape])) {
+        if (name != kNo<TextId> && !matcher_.IsUsual(name) &&
+            matcher_.HasParameter(place.target, name)) {
+          count(place.name, name);
+        }
+      }
+    }
+    return sum;
   }
 
   // Whether nearly every module has exactly the members of its class, and no
@@ -342,6 +387,11 @@ class Identifier {
     const double whole = shapes_[shapes_.Of(top)].size;
     const double share = explained / std::max(1.0, whole);
     if (!IsEnough(top, anchor, equals[0].root, share)) return false;
+    if (!table_.IsTorch(equals[0].root) &&
+        !shapes_[shapes_.Of(anchor)].has_record &&
+        assigner_.Distinctive(modules, best) < kDistinctive) {
+      return false;
+    }
     const bool exact = assigner_.IsExact(modules, best);
     Write(modules, best, equals, exact && IsProven(top, modules, best, share));
     if (!exact) {

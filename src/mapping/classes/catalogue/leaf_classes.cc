@@ -112,6 +112,21 @@ int Fit(LeafKind kind, OperatorSet seen, bool complete) {
   return (seen & ~Rules().common()) != 0 && !Is(kind, Trait::kOpen) ? -1 : 0;
 }
 
+bool Contradicts(const SeenModule& module, std::string_view class_name) {
+  const LeafKind kind = KindOf(class_name);
+  if (Fit(kind, module.all_operators, false) < 0) return true;
+  if (module.parameters.empty() || Is(kind, Trait::kContainer)) return false;
+  // Parameters, in a class of torch.nn that has none.
+  const Table& table = BuiltIn();
+  const TextId text = table.FindText(class_name);
+  if (text == kNo<TextId>) return false;
+  const auto namesakes = table.Namesakes(text);
+  return std::any_of(namesakes.begin(), namesakes.end(), [&](ClassId id) {
+    return table.IsTorch(id) && table.Parameters(id).empty() &&
+           table.Members(id).empty();
+  });
+}
+
 ClassAnswer GuessLeafClass(const SeenModule& module) {
   int weight_rank = static_cast<int>(module.weight_rank);
   bool others = false;

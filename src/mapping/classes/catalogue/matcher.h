@@ -61,6 +61,8 @@ class Matcher {
   const std::vector<ClassId>& Candidates(ShapeId shape);
 
   bool HasParameter(ClassId id, TextId name) const;
+  // Whether modules of all kinds have such a parameter.
+  bool IsUsual(TextId name) const { return name == weight_ || name == bias_; }
 
   // Whether a Linear has a named weight in a file where Linears lost theirs. It
   // may be a class whose weight needs no transposition.
@@ -79,7 +81,8 @@ class Matcher {
   // members are compared.
   bool FitsExactly(ClassId id, const MemberRecord* container, ShapeId shape);
   bool IsHidden(ClassId id) const {
-    return hidden_ != kNo<TextId> && table_.Family(id) == hidden_;
+    return hidden_ != kNo<TextId> && (table_.Family(id) == hidden_ ||
+                                      table_.SectionOf(id).library == hidden_);
   }
   const LibraryVersion& version() const { return version_; }
   // Whether the comparison was stopped because the file is too large or

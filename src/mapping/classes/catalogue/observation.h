@@ -21,7 +21,8 @@ struct SeenParameter {
 
 // A model may have one for each node.
 struct SeenModule {
-  OperatorSet operators = 0;  // of its own nodes
+  OperatorSet operators = 0;      // of its own nodes, if their tags are high
+  OperatorSet all_operators = 0;  // of its own nodes, however sure
   std::span<const SeenParameter> parameters;
   std::uint32_t weight_rank = 0;  // of its weight, with or without a name
   bool called = false;            // a scope of the module exists
