@@ -41,6 +41,7 @@ struct OwnCode {
   bool lookup = false;
   bool norm = false;
   bool makes_output = false;
+  NodeId weighted = kNo<NodeId>;  // its last product or convolution
 };
 
 class ModuleMeanings {
@@ -53,7 +54,7 @@ class ModuleMeanings {
         work_(tree_.size()),
         expands_(tree_.size(), false),
         parts_(tree_.size(), Component::kNone),
-        to_output_(FindOutputs(facts)),
+        to_output_(FindOutputs()),
         last_weight_(tree_.size(), kNo<ModuleId>) {}
 
   void Run() {
@@ -96,6 +97,7 @@ class ModuleMeanings {
     const bool runs = facts_.DataInputs(node) > 0;
     code.norm |= runs && facts_.IsNorm(node);
     code.makes_output |= to_output_[Index(node)];
+    if (facts_.HasWeight(node)) code.weighted = node;
     ReadWork(node, data, code.work);
     if (!runs && !facts_.Is(node, OpKind::kConstant)) return;
     for (const std::uint16_t number : facts_.OpLines(node)) {
@@ -115,17 +117,14 @@ class ModuleMeanings {
   }
 
   // By node: its result is an output of the model, perhaps in another shape.
-  static std::vector<bool> FindOutputs(const RoleFacts& facts) {
-    const Model& model = facts.model;
-    std::vector<bool> found(model.node_count(), false);
-    for (std::size_t i = model.node_count(); i-- > 0;) {
-      for (const ValueId output : model.Outputs(MakeId<NodeId>(i))) {
+  std::vector<bool> FindOutputs() const {
+    std::vector<bool> found(model_.node_count(), false);
+    for (std::size_t i = model_.node_count(); i-- > 0;) {
+      for (const ValueId output : model_.Outputs(MakeId<NodeId>(i))) {
         if (output == kNo<ValueId>) continue;
-        const auto readers = model.Consumers(output);
-        found[i] = found[i] || model[output].is_output ||
-                   (readers.size() == 1 &&
-                    facts.Is(readers[0], {OpKind::kReshape, OpKind::kIdentity,
-                                          OpKind::kTranspose}) &&
+        const auto readers = model_.Consumers(output);
+        found[i] = found[i] || model_[output].is_output ||
+                   (readers.size() == 1 && IsTransparent(readers[0]) &&
                     found[Index(readers[0])]);
       }
     }
@@ -141,7 +140,7 @@ class ModuleMeanings {
       for (const ValueId input : model_.Inputs(node)) {
         const NodeId producer = facts_.Producer(input);
         if (producer == kNo<NodeId> || facts_.IsConstant(input) ||
-            facts_.IsShape(producer)) {
+            facts_.IsShape(producer) || facts_.IsScale(input)) {
           continue;
         }
         if (before != kNo<NodeId>) return kNo<NodeId>;
@@ -167,11 +166,6 @@ class ModuleMeanings {
            facts_.in_activation[Index(node)];
   }
 
-  bool IsWeighted(NodeId node) const {
-    return facts_.Is(node, OpKind::kConvolution) ||
-           (facts_.Is(node, OpKind::kProduct) && facts_.DataInputs(node) == 1);
-  }
-
   // `data`: how many inputs of a product are data.
   void ReadWork(NodeId node, int data, Work& work) {
     const bool convolution = facts_.Is(node, OpKind::kConvolution);
@@ -185,7 +179,7 @@ class ModuleMeanings {
     const NodeId before = Before(node);
     if (before == kNo<NodeId>) return;
     if (facts_.IsNorm(node)) {
-      work.norm_beside_product |= IsWeighted(before);
+      work.norm_beside_product |= facts_.HasWeight(before);
       return;
     }
     work.norm_beside_product |= facts_.IsNorm(before);
@@ -194,35 +188,53 @@ class ModuleMeanings {
 
   // A product, an activation (perhaps times another product), a product.
   void ReadExpansion(NodeId last, NodeId before) {
-    NodeId beside = kNo<NodeId>;  // what the activation is multiplied with
-    const bool gated = !IsActivationNode(before);
-    if (gated) {
-      NodeId gate = kNo<NodeId>;
+    ModuleId first = kNo<ModuleId>;
+    ModuleId beside = kNo<ModuleId>;  // what the activation is multiplied with
+    if (IsActivationNode(before)) {
+      first = ProductBefore(before);
+    } else if (facts_.graph.ops[before] == Op::kMul) {
       for (const ValueId input : model_.Inputs(before)) {
-        const NodeId producer = facts_.Producer(input);
+        const NodeId producer = Behind(facts_.Producer(input));
         if (producer == kNo<NodeId>) continue;
-        (IsActivationNode(producer) ? gate : beside) = producer;
+        (IsActive(producer) ? first : beside) = ProductBefore(producer);
       }
-      if (facts_.graph.ops[before] != Op::kMul || gate == kNo<NodeId>) return;
-      before = gate;
     }
-    const ModuleId first = ProductBefore(before);
     if (first == kNo<ModuleId>) return;
     const ModuleId module = facts_.tagging.tags[last].module;
     expands_[Index(tree_.CommonAncestor(first, module))] = true;
     if (!IsJoined(last) || first == module) return;
+    // A quantized SiLU is a product of the same with itself.
+    const bool gated = beside != kNo<ModuleId> && beside != first;
     parts_[Index(module)] = Component::kDown;
     parts_[Index(first)] = gated ? Component::kGate : Component::kUp;
-    if (const ModuleId up = ProductBefore(beside); up != kNo<ModuleId>) {
-      parts_[Index(up)] = Component::kUp;
+    if (gated) parts_[Index(beside)] = Component::kUp;
+  }
+
+  // What the quantizers at the node have quantized.
+  NodeId Behind(NodeId node) const {
+    while (node != kNo<NodeId> &&
+           facts_.Is(node, {OpKind::kQuantizer, OpKind::kDequantizer})) {
+      node = facts_.Producer(FirstInput(model_, node));
     }
+    return node;
+  }
+
+  // An activation, or the product that ends a SiLU between quantizers.
+  bool IsActive(NodeId node) const {
+    if (IsActivationNode(node)) return true;
+    if (facts_.graph.ops[node] != Op::kMul) return false;
+    const auto inputs = model_.Inputs(node);
+    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+      const NodeId producer = Behind(facts_.Producer(input));
+      return producer != kNo<NodeId> && IsActivationNode(producer);
+    });
   }
 
   // The module of the product with a weight at or in front of the node; kNo if
   // there is none.
   ModuleId ProductBefore(NodeId node) const {
-    for (int step = 0; step < 12 && node != kNo<NodeId>; ++step) {
-      if (IsWeighted(node)) break;
+    for (int step = 0; step < 16 && node != kNo<NodeId>; ++step) {
+      if (facts_.HasWeight(node)) break;
       node = FirstData(node);
     }
     return node == kNo<NodeId> || !facts_.Is(node, OpKind::kProduct)
@@ -249,7 +261,7 @@ class ModuleMeanings {
   // What makes the first input that is data.
   NodeId FirstData(NodeId node) const {
     for (const ValueId input : model_.Inputs(node)) {
-      if (!facts_.IsConstant(input)) {
+      if (!facts_.IsConstant(input) && !facts_.IsScale(input)) {
         const NodeId producer = facts_.Producer(input);
         if (producer != kNo<NodeId> && !facts_.IsShape(producer)) {
           return producer;
@@ -337,9 +349,35 @@ class ModuleMeanings {
                !work.attends() && work.linears + work.convolutions > 0;
       case RoleType::kEmbedding:
         return meaning.component == Component::kPatch && work.convolutions > 1;
+      case RoleType::kHead:
+        return meaning.component == Component::kClassifier && !around.typed() &&
+               facts_.modules[id].leaf && FeedsWeight(id);
       default:
         return false;
     }
+  }
+
+  // Whether the result of a leaf goes on to the weight of another module, and
+  // is no output: nothing that classifies does so.
+  bool FeedsWeight(ModuleId id) const {
+    constexpr std::size_t kMost = 40;
+    const OwnCode& code = code_[Index(id)];
+    if (code.weighted == kNo<NodeId> || code.makes_output) return false;
+    std::vector<NodeId> open = {code.weighted};
+    for (std::size_t i = 0; i < open.size() && open.size() < kMost; ++i) {
+      for (const ValueId output : model_.Outputs(open[i])) {
+        if (output == kNo<ValueId>) continue;
+        if (model_[output].is_output) return false;
+        for (const NodeId reader : model_.Consumers(output)) {
+          if (facts_.HasWeight(reader) &&
+              facts_.tagging.tags[reader].module != id) {
+            return true;
+          }
+          if (open.size() < kMost) open.push_back(reader);
+        }
+      }
+    }
+    return false;
   }
 
   // A block of a layer: it widens, applies an activation, and narrows.

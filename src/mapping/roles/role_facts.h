@@ -111,9 +111,34 @@ struct RoleFacts {
   int DataInputs(NodeId node) const {
     int count = 0;
     for (const ValueId input : model.Inputs(node)) {
-      count += graph.data.IsComputed(input);
+      count += graph.data.IsComputed(input) && !IsScale(input);
     }
     return count;
+  }
+  // The scale or the zero point of a quantized value, or a product of scales.
+  bool IsScale(ValueId value) const {
+    const NodeId producer = Producer(value);
+    if (producer == kNo<NodeId>) return false;
+    if (Is(producer, OpKind::kQuantizer)) {
+      return value != FirstOutput(model, producer);
+    }
+    if (graph.ops[producer] != Op::kMul) return false;
+    bool any = false;
+    for (const ValueId input : model.Inputs(producer)) {
+      if (!graph.data.IsComputed(input)) continue;
+      const NodeId maker = Producer(input);
+      if (maker == kNo<NodeId> || !Is(maker, OpKind::kQuantizer) ||
+          input == FirstOutput(model, maker)) {
+        return false;
+      }
+      any = true;
+    }
+    return any;
+  }
+  // A convolution, or a product of data with a weight.
+  bool HasWeight(NodeId node) const {
+    return Is(node, OpKind::kConvolution) ||
+           (Is(node, OpKind::kProduct) && DataInputs(node) == 1);
   }
   // An Add of two that are both computed.
   bool IsJoin(NodeId node) const {

@@ -459,7 +459,13 @@ class RoleRules {
   }
 
   Meaning InContainer(NodeId node, const ModuleMeaning& module) {
-    if (const Meaning named = FromParameters(node); named.typed()) return named;
+    // The name of a leaf's weight is the name of the leaf.
+    if (const Meaning named = module.leaf && facts_.HasWeight(node)
+                                  ? Meaning()
+                                  : FromParameters(node);
+        named.typed()) {
+      return named;
+    }
     if (!module.listed && AddsTable(node)) {
       return Of(RoleType::kEmbedding, Component::kPosition);
     }

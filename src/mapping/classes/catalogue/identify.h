@@ -67,8 +67,8 @@ using ClassAnswers = IdVector<ModuleId, ClassAnswer>;
 ClassAnswers Identify(const Table& table, const Observation& observation,
                       std::string_view hidden = {});
 
-// Whether a module without children cannot be of the class: an operator of the
-// module, or a parameter, speaks against it. A Gemm is no ReLU.
+// Whether a module without children cannot be of the class of torch.nn: an
+// operator of the module, or a parameter, speaks against it. A Gemm is no ReLU.
 bool Contradicts(const SeenModule& module, std::string_view class_name);
 
 // The torch.nn class of a module that the catalogue does not explain, if its

@@ -113,18 +113,18 @@ int Fit(LeafKind kind, OperatorSet seen, bool complete) {
 }
 
 bool Contradicts(const SeenModule& module, std::string_view class_name) {
-  const LeafKind kind = KindOf(class_name);
-  if (Fit(kind, module.all_operators, false) < 0) return true;
-  if (module.parameters.empty() || Is(kind, Trait::kContainer)) return false;
-  // Parameters, in a class of torch.nn that has none.
   const Table& table = BuiltIn();
   const TextId text = table.FindText(class_name);
   if (text == kNo<TextId>) return false;
-  const auto namesakes = table.Namesakes(text);
-  return std::any_of(namesakes.begin(), namesakes.end(), [&](ClassId id) {
-    return table.IsTorch(id) && table.Parameters(id).empty() &&
-           table.Members(id).empty();
-  });
+  const LeafKind kind = KindOf(class_name);
+  // A library may call anything a LayerNorm; torch.nn is known.
+  for (const ClassId id : table.Namesakes(text)) {
+    if (!table.IsTorch(id) || Is(kind, Trait::kContainer)) continue;
+    const bool bare = table.Parameters(id).empty() && table.Members(id).empty();
+    return Fit(kind, module.all_operators, false) < 0 ||
+           (bare && !module.parameters.empty());
+  }
+  return false;
 }
 
 ClassAnswer GuessLeafClass(const SeenModule& module) {
