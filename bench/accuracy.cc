@@ -185,11 +185,11 @@ class Accuracy {
     Placed placed(model.node_count());
     for (const Rung& rung : strategy.rungs) {
       RungScore& score = RungFor(rung);
-      const std::vector<Claim> alone = rung.propose(
+      const std::vector<Claim> alone = rung.Propose(
           evidence,
           rung.name == "parameter" ? Placed(model.node_count()) : hidden);
       ScoreClaims(evidence, rows, alone, nullptr, score.alone);
-      const std::vector<Claim> claims = rung.propose(evidence, placed);
+      const std::vector<Claim> claims = rung.Propose(evidence, placed);
       ScoreClaims(evidence, rows, claims, &placed, score.wins);
       Climb(evidence, rung, placed);
     }

@@ -45,6 +45,7 @@ struct MappingOptions {
   // Files with facts; empty: none. ReadFacts() of the commands reads them
   // into MappingFacts. Mapping with a file name whose file was not read is a
   // programming error.
+  std::string recording_file;  // all sections of the companion's recording
   std::string hierarchy_file;
   std::string rules_file;
   std::string trace_file;
@@ -62,6 +63,7 @@ struct MappingFacts {
 
   // Hashes of the contents of those files; "" if there is no file.
   struct Digests {
+    std::string recording;
     std::string hierarchy;
     std::string rules;
     std::string trace;

@@ -48,6 +48,58 @@ constexpr std::array<std::string_view, 14> kSourceNames = {
     "operation", "locality", "hierarchy",       "trace",      "fx",
     "rule",      "transfer", "auxiliary",       "structure"};
 
+// The kinds of evidence, from the strongest. A weaker kind never overrules a
+// stronger one, whatever their levels.
+enum class EvidenceKind : std::uint8_t {
+  kRule,        // the user's
+  kMetadata,    // of the exporter
+  kScope,       // in a name, confirmed by parameters or by siblings
+  kRecording,   // a recorded operation, aligned with the node
+  kMerged,      // metadata of nodes that a rewriter merged
+  kName,        // a scope that nothing confirms
+  kAligned,     // carried from another version that only its graph matches
+  kParameter,   // parameters that one module reads
+  kCalls,       // the order in which the modules of a map are called
+  kPattern,     // composites and the recipe book
+  kNeighbours,  // placed nodes around it
+  kStructure,   // the graph alone
+};
+constexpr std::array<std::string_view, 12> kEvidenceNames = {
+    "rule",    "metadata",  "scope", "recording", "merged",     "name",
+    "aligned", "parameter", "calls", "pattern",   "neighbours", "structure"};
+
+// The kind behind a tag of a file that does not say it.
+constexpr EvidenceKind EvidenceOf(Source source, Confidence confidence) {
+  const bool certain = confidence == Confidence::kCertain;
+  switch (source) {
+    case Source::kMetadata:
+      return certain ? EvidenceKind::kMetadata : EvidenceKind::kMerged;
+    case Source::kScope:
+    case Source::kScopeAndParameter:
+    case Source::kValueName:
+      return certain ? EvidenceKind::kScope : EvidenceKind::kName;
+    case Source::kParameter:
+      return EvidenceKind::kParameter;
+    case Source::kOperation:
+      return EvidenceKind::kPattern;
+    case Source::kLocality:
+    case Source::kAuxiliary:
+      return EvidenceKind::kNeighbours;
+    case Source::kHierarchy:
+      return EvidenceKind::kCalls;
+    case Source::kTrace:
+    case Source::kFx:
+      return EvidenceKind::kRecording;
+    case Source::kRule:
+      return EvidenceKind::kRule;
+    case Source::kTransfer:
+      return EvidenceKind::kAligned;
+    case Source::kStructure:
+      return EvidenceKind::kStructure;
+  }
+  return EvidenceKind::kNeighbours;
+}
+
 // The purpose of a node.
 enum class RoleType : std::uint8_t {
   kAttention,
@@ -98,6 +150,7 @@ struct Tag {
   RoleId role = RoleId{0};
   Confidence confidence = Confidence::kLow;
   Source source = Source::kScope;
+  EvidenceKind evidence = EvidenceKind::kNeighbours;
 
   bool tagged() const { return module != kNo<ModuleId>; }
 };

@@ -25,9 +25,7 @@ The function takes no arguments and returns the model, (model, inputs) or (model
 The inputs are a tensor, a sequence of positional arguments, or a mapping of keyword arguments.
 
 then:
-  onnx-tag model.onnx --hierarchy recording.json
-  onnx-tag model.onnx --strategy htp --trace recording.json
-  onnx-tag model.onnx --strategy fx_graph --fx recording.json
+  onnx-tag model.onnx --recording recording.json
 """
 
 
@@ -84,7 +82,7 @@ def run_record(options: argparse.Namespace) -> str:
         parts.append(f"{len(recording['events'])} operations ({recording['run']['mode']})")
     if "fx" in recording:
         parts.append(f"{len(recording['fx'])} FX nodes ({recording['fx_source']['tracer']})")
-    return f"{output}: {', '.join(parts)}"
+    return f"{output}: {', '.join(parts)}\n  use it: onnx-tag MODEL --recording {output}"
 
 
 def is_for_program(words: List[str], top: argparse.ArgumentParser) -> bool:

@@ -114,7 +114,8 @@ class OneRung {
   void Place(const std::string& value, const std::string& module,
              Source source = Source::kScope,
              Confidence confidence = Confidence::kCertain) {
-    Accept({NodeOf(value), Module(module), confidence, source, ""}, placed_);
+    Accept({NodeOf(value), Module(module), confidence, source, ""},
+           EvidenceOf(source, confidence), placed_);
   }
 
   // "encoder.fc high": the rung's first claim on the node; "-": none.

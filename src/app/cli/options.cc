@@ -185,8 +185,12 @@ void AddMapping(Parser& parser, MappingOptions& options) {
                "classes in tags: hf (default) omits most torch.nn\n"
                "classes, torch_nn keeps all",
                kGranularityNames, "granularity");
+  parser.Text("--recording", options.recording_file, "FILE",
+              "recording of the PyTorch model: its modules, calls,\n"
+              "operations and source lines");
   parser.Text("--hierarchy", options.hierarchy_file, "FILE",
-              "module map recorded from the PyTorch model");
+              "only the modules and calls of a recording, or a\n"
+              "module map of another tool");
   parser.Text("--rules", options.rules_file, "FILE",
               "JSON file with your own rules");
   parser.Value("--torch-nn-exceptions", options.format.exceptions, "LIST",
@@ -205,7 +209,7 @@ void AddMapping(Parser& parser, MappingOptions& options) {
               "leave nodes without evidence untagged; do not\n"
               "find blocks in the graph alone");
   parser.Text("--trace", options.trace_file, "FILE",
-              "recorded run of the model");
+              "recorded run of the model, with its modules");
   parser.Text("--fx", options.fx_file, "FILE",
               "recorded FX graph of the model");
   parser.Group("");

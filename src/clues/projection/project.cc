@@ -105,8 +105,18 @@ class Projector {
     std::for_each(gap.begin(), gap.end(), join);
     std::vector<NodeId> nodes;
     std::copy_if(gap.begin(), gap.end(), std::back_inserter(nodes),
-                 [&](NodeId node) { return joined_[node] == module; });
+                 [&](NodeId node) {
+                   return joined_[node] == module && !ReadsMatrix(node);
+                 });
     return nodes;
+  }
+
+  // A layer that tools have moved is not a part of what it stands beside.
+  bool ReadsMatrix(NodeId node) const {
+    const NodeTokenId id = table_.by_node[node];
+    return id != kNo<NodeTokenId> &&
+           std::any_of(tokens_[id].weights.begin(), tokens_[id].weights.end(),
+                       [](const Shape& shape) { return shape.size() > 1; });
   }
 
   bool HasNeighbourIn(NodeId node, ModuleId module) const {

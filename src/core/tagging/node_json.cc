@@ -54,7 +54,8 @@ void NodeJson::AddMembers(NodeId node, JsonWriter& json) {
   } else {
     for (const std::string_view key :
          {"module", "class", "hierarchy_tag", "tag_module",
-          "tag_class_confidence", "semantic", "confidence", "source"}) {
+          "tag_class_confidence", "semantic", "confidence", "source",
+          "evidence"}) {
       json.Key(key).Null();
     }
     json.Key("origins").BeginArray().EndArray();
@@ -96,6 +97,7 @@ void NodeJson::AddTag(NodeId node, const Tag& tag, JsonWriter& json) {
   json.Key("semantic").Raw(roles_[Index(tag.role)]);
   json.Key("confidence").String(EnumToWord(kConfidenceNames, tag.confidence));
   json.Key("source").String(EnumToWord(kSourceNames, tag.source));
+  json.Key("evidence").String(EnumToWord(kEvidenceNames, tag.evidence));
   json.Key("origins").BeginArray();
   for (const Origin& origin : tagging_.OriginsOf(node)) {
     json.String(tagging_.modules.Path(origin.module));

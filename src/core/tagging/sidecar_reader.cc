@@ -297,6 +297,7 @@ void Reader::ReadNode() {
   RoleId role{0};
   Confidence confidence = Confidence::kLow;
   Source source = Source::kScope;
+  std::optional<EvidenceKind> evidence;
   const NodeId id = MakeId<NodeId>(tagging.tags.size());
   ForEachMember(json_, [&](std::string_view key) {
     if (key == "graph") {
@@ -321,6 +322,8 @@ void Reader::ReadNode() {
       return Take(json_, confidence);
     } else if (key == "source") {
       return TakeWord(json_, kSourceNames, Source::kScope, source);
+    } else if (key == "evidence" && json_.Peek() == Kind::kString) {
+      evidence = WordToEnum<EvidenceKind>(kEvidenceNames, json_.StringView());
     } else if (key == "origins") {
       for (const std::string& origin : json_.Strings()) {
         tagging.origins.push_back({id, tagging.modules.Add(origin)});
@@ -340,6 +343,7 @@ void Reader::ReadNode() {
     tag.role = role;
     tag.confidence = confidence;
     tag.source = source;
+    tag.evidence = evidence.value_or(EvidenceOf(source, confidence));
   }
   node.inputs = inputs_;
   node.outputs = outputs_;

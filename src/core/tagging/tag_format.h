@@ -31,6 +31,8 @@ inline constexpr std::string_view kSemanticConfidence =
     "pkg.onnx_tag.semantic_confidence";
 inline constexpr std::string_view kConfidence = "pkg.onnx_tag.confidence";
 inline constexpr std::string_view kSource = "pkg.onnx_tag.source";
+// The kind of evidence.
+inline constexpr std::string_view kEvidence = "pkg.onnx_tag.evidence";
 // The line of code, as `source_line` in the sidecar.
 inline constexpr std::string_view kSourceLine = "pkg.onnx_tag.source_line";
 // The other modules of a fused node, a JSON list of paths.

@@ -120,6 +120,7 @@ Tagging ReadTagging(const Model& model) {
     std::string_view name;
     std::string_view hierarchy_tag;
     std::string_view tag_module;
+    std::optional<EvidenceKind> evidence;
     for (const MetadataEntry& entry : model.Metadata(node)) {
       if (!keys::IsOurs(entry.key)) continue;
       if (entry.key == keys::kModule) {
@@ -162,9 +163,12 @@ Tagging ReadTagging(const Model& model) {
       } else if (entry.key == keys::kSource) {
         tag.source = WordToEnum<Source>(kSourceNames, entry.value)
                          .value_or(Source::kScope);
+      } else if (entry.key == keys::kEvidence) {
+        evidence = WordToEnum<EvidenceKind>(kEvidenceNames, entry.value);
       }
     }
     if (!tag.tagged()) continue;
+    tag.evidence = evidence.value_or(EvidenceOf(tag.source, tag.confidence));
     tag.role = roles.Add(role);
     if (!name.empty()) tagging.modules.SetClass(tag.module, name);
     // An auxiliary operation has its own tag, not the tag of its module.

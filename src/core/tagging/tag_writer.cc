@@ -97,6 +97,10 @@ TagWriter::TagWriter(const Model& model, const Tagging& tagging,
       AppendEntry(entries, kNodeMetadata, keys::kSource, source);
     }
   }
+  for (const std::string_view evidence : kEvidenceNames) {
+    AppendEntry(evidence_entries_.emplace_back(), kNodeMetadata,
+                keys::kEvidence, evidence);
+  }
   if (keys.tags) module_table_ = WriteModuleTable(tagging);
   EraseOurs();
   RestoreWidths();
@@ -260,6 +264,7 @@ void TagWriter::Generate(NodeId node, std::string& out) {
     out += sureness_entries_[static_cast<std::size_t>(tag.confidence) *
                                  kSourceNames.size() +
                              static_cast<std::size_t>(tag.source)];
+    out += evidence_entries_[static_cast<std::size_t>(tag.evidence)];
     AppendOrigins(node, out);
   }
   if (keys_.name_space || keys_.layer_ann || keys_.class_hierarchy) {

@@ -96,6 +96,7 @@ class TagWriter {
   RecentTexts<ModuleId> module_entries_;       // encoded
   RecentTexts<RoleId> role_entries_;           // encoded
   std::vector<std::string> sureness_entries_;  // by confidence x source
+  std::vector<std::string> evidence_entries_;  // by kind
   std::string scratch_;                        // its memory is used again
 };
 

@@ -32,6 +32,15 @@ bool IsOnlyRootNamed(const Evidence& evidence) {
       [](const Initializer& tensor) { return tensor.rank >= 2; });
 }
 
+bool ReadsMatrix(const Model& model, NodeId node) {
+  const auto inputs = model.Inputs(node);
+  return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+    const Initializer* const tensor =
+        input == kNo<ValueId> ? nullptr : model.InitializerOf(input);
+    return tensor != nullptr && tensor->rank >= 2;
+  });
+}
+
 void Forget(ScopeFacts& scopes) {
   for (auto* const found : {&scopes.node_scope, &scopes.value_scope}) {
     for (ScopeId& scope : *found) scope = kNo<ScopeId>;
@@ -85,8 +94,17 @@ Evidence GatherEvidence(const GraphFacts& graph, const WantedFacts& wanted) {
   }
   evidence.called =
       GatherCalls(graph, exporter.dialect, anchors, evidence.known, modules);
-  if (WeightNames names = NameWeights(model, parameters, evidence.known,
-                                      evidence.called, modules);
+  // Recorded operations say more than the order of the calls, but for the
+  // layers that tools have moved.
+  const bool has_operations = !recorded.recorded.empty();
+  if (has_operations) {
+    std::erase_if(evidence.called, [&](const Claim& claim) {
+      return !ReadsMatrix(model, claim.node);
+    });
+  }
+  if (WeightNames names = NameWeights(
+          model, parameters, evidence.known,
+          has_operations ? recorded.recorded : evidence.called, modules);
       !names.empty()) {
     parameters = GatherParameters(graph, exporter, scopes, evidence.functions,
                                   modules, std::move(names));

@@ -45,6 +45,19 @@ struct Rung {
   std::string_view help;
   RungFunction* propose;
   unsigned strategies = 0;
+  // The kind of its claims; and of those that are not certain, because nothing
+  // confirms them.
+  EvidenceKind kind = EvidenceKind::kPattern;
+  EvidenceKind unconfirmed = kind;
+  // What a tool made for a node has the kind of that node.
+  bool serves_nodes = false;
+  // A rung of two kinds stands on a ladder twice.
+  enum class Part : std::uint8_t { kAll, kCertain, kUnconfirmed };
+  Part part = Part::kAll;
+
+  // Its claims on open nodes.
+  std::vector<Claim> Propose(const Evidence& evidence,
+                             const Placed& placed) const;
 };
 
 }  // namespace onnx_tag

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "clues/exporters/tools/original_name.h"
+#include "core/graph/walk.h"
 
 namespace onnx_tag {
 namespace {
@@ -40,22 +41,61 @@ std::optional<Claim> Admit(const Evidence& evidence, Claim claim) {
   return claim;
 }
 
-void Accept(const Claim& claim, Placed& placed) {
+std::vector<Claim> Rung::Propose(const Evidence& evidence,
+                                 const Placed& placed) const {
+  std::vector<Claim> claims = propose(evidence, placed);
+  if (part != Part::kAll) {
+    std::erase_if(claims, [&](const Claim& claim) {
+      return (claim.confidence == Confidence::kCertain) !=
+             (part == Part::kCertain);
+    });
+  }
+  return claims;
+}
+
+void Accept(const Claim& claim, EvidenceKind evidence, Placed& placed) {
   Tag& tag = placed[claim.node];
   tag.module = claim.module;
   tag.confidence = claim.confidence;
   tag.source = claim.source;
+  tag.evidence = evidence;
 }
+
+namespace {
+
+// The strongest kind among the node's neighbours in the module of the claim.
+EvidenceKind KindServed(const Model& model, const Claim& claim,
+                        EvidenceKind otherwise, const Placed& placed) {
+  std::size_t left = 16;  // neighbours to look at
+  EvidenceKind kind = otherwise;
+  const auto look = [&](NodeId near) {
+    const Tag& tag = placed[near];
+    if (tag.tagged() && tag.module == claim.module) {
+      kind = std::min(kind, tag.evidence);
+    }
+    return --left > 0;
+  };
+  if (ForEachMaker(model, claim.node, look)) {
+    ForEachReader(model, claim.node, look);
+  }
+  return kind;
+}
+
+}  // namespace
 
 std::vector<Claim> Climb(const Evidence& evidence, const Rung& rung,
                          Placed& placed) {
-  std::vector<Claim> claims = rung.propose(evidence, placed);
+  std::vector<Claim> claims = rung.Propose(evidence, placed);
   std::size_t accepted = 0;
   for (const Claim& proposed : claims) {
     if (placed[proposed.node].tagged()) continue;
     const std::optional<Claim> claim = Admit(evidence, proposed);
     if (!claim) continue;
-    Accept(*claim, placed);
+    Accept(*claim,
+           rung.serves_nodes
+               ? KindServed(evidence.model, *claim, rung.kind, placed)
+               : rung.kind,
+           placed);
     claims[accepted++] = *claim;
   }
   claims.resize(accepted);

@@ -25,8 +25,8 @@ struct Strategy {
 
 std::span<const Strategy> AllStrategies();
 
-// The table of all rungs, and the rungs of one strategy; the most certain
-// first.
+// The table of all rungs; and the ladder of one strategy, in the order of the
+// kinds of evidence. A rung with two kinds stands on it twice.
 std::span<const Rung> AllRungs();
 std::vector<Rung> RungsOf(StrategySet strategy);
 
@@ -45,8 +45,8 @@ const Strategy& FindStrategy(std::string_view name);
 // claim of a rule is accepted as it is.
 std::optional<Claim> Admit(const Evidence& evidence, Claim claim);
 
-// Sets the node's tag to the claim.
-void Accept(const Claim& claim, Placed& placed);
+// Sets the node's tag to the claim, which rests on this kind of evidence.
+void Accept(const Claim& claim, EvidenceKind evidence, Placed& placed);
 
 // Accepts the rung's first claim on each open node, and returns what it
 // accepted.

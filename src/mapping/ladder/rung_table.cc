@@ -1,7 +1,12 @@
-// The table of all rungs: name, help, function, and the strategies that use it.
+// The table of all rungs: name, help, function, the strategies that use it, and
+// the kind of evidence behind its claims.
 //
-// A strategy runs its rungs in the order of this table, the most certain first.
+// A strategy runs its rungs in the order of their kinds, and rungs of one kind
+// in the order of this table. So no tag rests on a weaker kind than another
+// claim on the same node.
 // bench/ablation.cc measures what the mapping loses without each rung.
+#include <algorithm>
+
 #include "mapping/ladder/ladder.h"
 
 namespace onnx_tag {
@@ -45,66 +50,72 @@ std::vector<Claim> Propose(const Evidence& evidence, const Placed& placed) {
 
 constexpr unsigned kInference = kEnhancedSemantic;
 constexpr unsigned kDirect = kInference | kUsageBased;
-constexpr unsigned kRecording = kHtp | kFxGraph;
-constexpr unsigned kAll = kDirect | kRecording;
+constexpr unsigned kMatching = kHtp | kFxGraph;
+constexpr unsigned kAll = kDirect | kMatching;
+
+using enum EvidenceKind;
 
 constexpr Rung kRungs[] = {
-    {"rule", "a rule of the user", &Propose<&Evidence::ruled>, kAll},
+    {"rule", "a rule of the user", &Propose<&Evidence::ruled>, kAll, kRule},
     {"metadata", "the exporter's metadata", &Propose<&Evidence::metadata>,
-     kDirect | kFxGraph},
+     kDirect | kFxGraph, kMetadata, kMerged},
     {"function", "the local function that it calls or is part of",
-     &ProposeFromFunctions, kDirect},
+     &ProposeFromFunctions, kDirect, kScope},
     {"dialect", "names of producers other than PyTorch",
-     &Propose<&Evidence::named>, kDirect},
+     &Propose<&Evidence::named>, kDirect, kScope, kName},
     {"scope", "the scope in its name or an output's name", &ProposeFromScope,
-     kDirect},
+     kDirect, kScope, kName},
     {"inlined", "the call of an inlined function", &Propose<&Evidence::inlined>,
-     kInference},
+     kInference, kScope, kName},
     {"helper_body", "the call of the function that it is part of",
-     &ProposeForHelperBodies, kInference},
-    {"parameter", "the parameters it uses", &ProposeFromParameters, kDirect},
+     &ProposeForHelperBodies, kInference, kName},
+    {"parameter", "the parameters it uses", &ProposeFromParameters, kDirect,
+     kParameter},
     {"recorded", "the operation that was recorded",
-     &Propose<&Evidence::recorded>, kAll},
+     &Propose<&Evidence::recorded>, kAll, kRecording},
     {"called", "the order in which the modules of the hierarchy are called",
-     &Propose<&Evidence::called>, kInference},
+     &Propose<&Evidence::called>, kInference, kCalls},
     {"quantized_product", "what a quantizer made of one product",
-     &ProposeForQuantizedProducts, kInference | kRecording | kInserted},
+     &ProposeForQuantizedProducts, kInference | kMatching | kInserted, kPattern,
+     kPattern, true},
     {"recipe", "the recipe book's recording of the architecture",
-     &ProposeFromRecipes, kInference},
+     &ProposeFromRecipes, kInference, kPattern},
     {"region", "between named nodes of a converter", &ProposeForUnnamedRegions,
-     kInference},
+     kInference, kPattern},
     {"norm", "norms decomposed into arithmetic", &ProposeFromNormPatterns,
-     kInference},
+     kInference, kPattern},
     {"carrier", "nodes that only pass a parameter on", &ProposeForCarriers,
-     kInference},
+     kInference, kPattern},
     {"gemm_reshape", "Reshapes around a Gemm", &ProposeForGemmReshapes,
-     kInference | kRecording | kInserted},
+     kInference | kMatching | kInserted, kPattern, kPattern, true},
     {"recorded_part", "a part of what was recorded",
-     &Propose<&Evidence::recorded_parts>, kInference | kRecording},
+     &Propose<&Evidence::recorded_parts>, kInference | kMatching, kPattern},
     {"conversion", "casts and quantizers of a tensor", &ProposeForConversions,
-     kInference | kRecording | kInserted},
+     kInference | kMatching | kInserted, kPattern, kPattern, true},
     {"consumers", "nodes whose consumers are all in one module",
-     &ProposeFromConsumers, kInference | kRecording | kNearby},
-    {"attention", "decomposed attention", &ProposeFromAttention, kInference},
+     &ProposeFromConsumers, kInference | kMatching | kNearby, kNeighbours},
+    {"attention", "decomposed attention", &ProposeFromAttention, kInference,
+     kPattern},
     {"layout", "what turns tensors around for the module beside it",
-     &ProposeForLayouts, kInference},
+     &ProposeForLayouts, kInference, kPattern},
     {"codebook", "the search for the nearest row of a table",
-     &ProposeForCodebooks, kInference},
+     &ProposeForCodebooks, kInference, kPattern},
     {"sequential", "the missing numbers of a Sequential",
-     &ProposeForSequentialParts, kInference},
+     &ProposeForSequentialParts, kInference, kPattern},
     {"loose_recipe", "its neighbours in a recording", &ProposeFromLooseRecipes,
-     kInference},
+     kInference, kPattern},
     {"control_flow", "the modules in the branches of an If or Loop",
-     &ProposeForControlFlow, kInference | kNearby},
+     &ProposeForControlFlow, kInference | kNearby, kNeighbours},
     {"only_root", "files whose names contain only the root",
-     &ProposeRootWhereOnlyItIsNamed, kInference},
+     &ProposeRootWhereOnlyItIsNamed, kInference, kNeighbours},
     {"execution_order", "placed nodes before and after it in execution order",
-     &ProposeFromExecutionOrder, kInference},
+     &ProposeFromExecutionOrder, kInference, kNeighbours},
     {"function_body", "the function that it is part of",
-     &ProposeForFunctionBodies, kInference},
-    {"vote", "a vote of its neighbours", &ProposeByVote, kRecording | kNearby},
+     &ProposeForFunctionBodies, kInference, kNeighbours},
+    {"vote", "a vote of its neighbours", &ProposeByVote, kMatching | kNearby,
+     kNeighbours},
     {"auxiliary", "auxiliary operations without a single module",
-     &ProposeAuxiliary, kHtp},
+     &ProposeAuxiliary, kHtp, kNeighbours},
 };
 
 }  // namespace
@@ -113,9 +124,19 @@ std::span<const Rung> AllRungs() { return kRungs; }
 
 std::vector<Rung> RungsOf(StrategySet strategy) {
   std::vector<Rung> rungs;
-  for (const Rung& rung : kRungs) {
-    if ((rung.strategies & strategy) != 0) rungs.push_back(rung);
+  for (Rung rung : kRungs) {
+    if ((rung.strategies & strategy) == 0) continue;
+    if (rung.kind != rung.unconfirmed) {
+      rung.part = Rung::Part::kCertain;
+      rungs.push_back(rung);
+      rung.part = Rung::Part::kUnconfirmed;
+      rung.kind = rung.unconfirmed;
+    }
+    rungs.push_back(rung);
   }
+  std::stable_sort(
+      rungs.begin(), rungs.end(),
+      [](const Rung& a, const Rung& b) { return a.kind < b.kind; });
   return rungs;
 }
 

@@ -252,8 +252,8 @@ class LawChecker {
 
   void CheckPath(NodeId node, LawFinding& worst) {
     const Tag& tag = tags_[node];
-    if (tag.confidence < Confidence::kHigh ||
-        TrustIn(tag.source).confirms_modules || confirmed_[tag.module]) {
+    if (tag.confidence < Confidence::kHigh || ConfirmsModules(tag.source) ||
+        confirmed_[tag.module]) {
       return;
     }
     ModuleId top = tag.module;  // the outermost that is not confirmed
@@ -319,6 +319,7 @@ void ObeyLaws(const std::vector<LawFinding>& findings,
     if (finding.law == Law::kLayer || finding.below) {
       tag.module = finding.owner;
       tag.source = Source::kParameter;
+      tag.evidence = EvidenceKind::kParameter;
     }
   }
 }

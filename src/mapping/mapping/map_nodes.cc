@@ -113,6 +113,7 @@ ModuleEvidence PlaceNodes(Evidence evidence, const Strategy& strategy,
   for (const RuleMove& move : moves) {
     tagging.tags[move.node].confidence = Confidence::kCertain;
     tagging.tags[move.node].source = Source::kRule;
+    tagging.tags[move.node].evidence = EvidenceKind::kRule;
   }
   if (open != nullptr) {
     *open = FindOpen(evidence.graph, evidence.modules, tagging.tags,

@@ -66,7 +66,7 @@ class NodeExplainer : public MappingObserver {
   void BeforeRung(const Rung& rung, const Placed& placed) override {
     Placed open = placed;
     open[node_] = Tag();
-    for (const Claim& proposed : rung.propose(*evidence_, open)) {
+    for (const Claim& proposed : rung.Propose(*evidence_, open)) {
       if (proposed.node != node_) continue;
       const std::optional<Claim> admitted = Admit(*evidence_, proposed);
       if (!admitted) continue;
@@ -140,7 +140,7 @@ void ClaimGatherer::Begin(const Evidence& evidence,
 }
 
 void ClaimGatherer::BeforeRung(const Rung& rung, const Placed& placed) {
-  for (const Claim& proposed : rung.propose(*evidence_, open_)) {
+  for (const Claim& proposed : rung.Propose(*evidence_, open_)) {
     if (proposed.module == placed[proposed.node].module) continue;
     const std::optional<Claim> claim = Admit(*evidence_, proposed);
     if (claim) others_.push_back(Owned(*claim));

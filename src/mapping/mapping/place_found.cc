@@ -119,6 +119,7 @@ class Placer {
       tag.module = module;
       tag.confidence = confidence;
       tag.source = Source::kStructure;
+      tag.evidence = EvidenceKind::kStructure;
       result_.claims.push_back(
           {node, module, confidence, Source::kStructure, ReasonOf(id)});
     }

@@ -361,7 +361,8 @@ void Placing::Climb(const Evidence& evidence, StrategySet rungs, FoundBy found,
   for (const NodeId to : to_.Nodes()) {
     const Place& place = places_[to];
     if (place.module == kNo<ModuleId>) continue;
-    Accept({to, place.module, place.confidence, Source::kTransfer, ""}, placed);
+    Accept({to, place.module, place.confidence, Source::kTransfer, ""},
+           EvidenceKind::kAligned, placed);
   }
   for (const Rung& rung : RungsOf(rungs)) {
     for (const Claim& claim : onnx_tag::Climb(evidence, rung, placed)) {

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "core/tagging/role_index.h"
-#include "core/tagging/source_trust.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
 #include "onnx_tag/transfer.h"
@@ -57,10 +56,10 @@ class Taking {
     if (!mapped.tagged()) return false;
     if (!carried.tagged()) return true;
     if (!names_agree || mapped.source == Source::kStructure) return false;
-    return mapped.confidence > carried.confidence ||
-           (mapped.confidence == carried.confidence &&
-            in_carried_[mapped.module] != carried.module &&
-            IsBetterBased(mapped));
+    // A surer kind wins, not a surer level.
+    return mapped.evidence < carried.evidence ||
+           (mapped.evidence == carried.evidence &&
+            mapped.confidence > carried.confidence);
   }
 
   void Take(NodeId node) {
@@ -89,15 +88,6 @@ class Taking {
   }
 
  private:
-  // Which of two equal claims is the surer one: what the new version itself
-  // spells, and below high what its operations show. A carried tag of that
-  // level is a guess by neighbours.
-  static bool IsBetterBased(const Tag& tag) {
-    const SourceTrust trust = TrustIn(tag.source);
-    return trust.is_spelled ||
-           (trust.is_shown && tag.confidence < Confidence::kHigh);
-  }
-
   ModuleId ModuleOf(ModuleId id) {
     ModuleId& known = in_carried_[id];
     if (known == kNo<ModuleId>) {

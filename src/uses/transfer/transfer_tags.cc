@@ -59,6 +59,20 @@ bool IsFound(const Place& place, const Tagging& tags) {
           tags.tags[place.like].source == Source::kStructure);
 }
 
+// What names or outputs prove keeps its kind. Else only the graphs agree, or
+// only the graphs around the node.
+EvidenceKind EvidenceFor(const Place& place, const Tagging& tags) {
+  if (IsFound(place, tags)) return EvidenceKind::kStructure;
+  const bool matched =
+      place.found != &TransferCounts::nearby && place.like != kNo<NodeId>;
+  if (!matched) return EvidenceKind::kPattern;
+  const EvidenceKind kind = tags.tags[place.like].evidence;
+  if (place.found == &TransferCounts::by_name) return kind;
+  return std::max(kind, place.confidence >= Confidence::kHigh
+                            ? EvidenceKind::kAligned
+                            : EvidenceKind::kPattern);
+}
+
 void CarryLine(const SourceLines& from, NodeId old, NodeId node,
                SourceLines& lines) {
   const std::optional<SourceLine> line = from.Of(old);
@@ -142,14 +156,15 @@ Tagging TransferTags(const Model& from, const Tagging& tags, const Model& to,
       CarryLine(tags.lines, place.like, node, result.lines);
     }
     if (place.module == kNo<ModuleId>) continue;
-    result.tags[node] = {.module = place.module,
-                         .role = roles.Add(RoleOf(
-                             place, tags,
+    result.tags[node] = {
+        .module = place.module,
+        .role =
+            roles.Add(RoleOf(place, tags,
                              versions.to_ops.Is(node, {OpKind::kQuantizer,
                                                        OpKind::kDequantizer}))),
-                         .confidence = place.confidence,
-                         .source = IsFound(place, tags) ? Source::kStructure
-                                                        : Source::kTransfer};
+        .confidence = place.confidence,
+        .source = IsFound(place, tags) ? Source::kStructure : Source::kTransfer,
+        .evidence = EvidenceFor(place, tags)};
   }
   result.found = tags.found;
   ListCallSites(versions.to_facts.calls, result);

@@ -43,7 +43,8 @@ Tagging QueryTagging() {
                                  .attention_kind = AttentionKind::kSelf,
                                  .layer = 0}),
       .confidence = Confidence::kCertain,
-      .source = Source::kScopeAndParameter};
+      .source = Source::kScopeAndParameter,
+      .evidence = EvidenceKind::kScope};
   return tagging;
 }
 
@@ -75,7 +76,8 @@ TEST(TagWriterTest, WritesTheKeysOfTheFormat) {
                   Pair("pkg.onnx_tag.attention_kind", "self"),
                   Pair("pkg.onnx_tag.semantic_confidence", "low"),
                   Pair("pkg.onnx_tag.confidence", "certain"),
-                  Pair("pkg.onnx_tag.source", "scope+parameter")));
+                  Pair("pkg.onnx_tag.source", "scope+parameter"),
+                  Pair("pkg.onnx_tag.evidence", "scope")));
   EXPECT_THAT(EntriesOf(proto.graph().node(1)), ElementsAre());
   EXPECT_THAT(EntriesOf(proto),
               ElementsAre(Pair("pkg.onnx_tag.version", ONNX_TAG_VERSION),

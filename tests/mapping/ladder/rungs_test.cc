@@ -271,16 +271,40 @@ TEST(Rung, ConsumersOfARecordedNodeServeItsModule) {
 }
 
 // Names are shown to users and are what `explain` prints: within a strategy
-// each is used once.
+// each is used once for each kind of evidence.
 TEST(RungTable, NamesEachRungOfAStrategyOnce) {
   for (const Strategy& strategy : AllStrategies()) {
-    std::set<std::string_view> names;
+    std::set<std::pair<std::string_view, EvidenceKind>> names;
     for (const Rung& rung : strategy.rungs) {
-      EXPECT_TRUE(names.insert(rung.name).second) << rung.name;
+      EXPECT_TRUE(names.insert({rung.name, rung.kind}).second) << rung.name;
       EXPECT_FALSE(rung.help.empty()) << rung.name;
     }
     EXPECT_FALSE(names.empty()) << strategy.info.name;
   }
+}
+
+// The law of facts: the first claim on a node wins, so no tag may rest on a
+// weaker kind than a later claim.
+TEST(RungTable, RunsStrongerKindsOfEvidenceFirst) {
+  for (const Strategy& strategy : AllStrategies()) {
+    EvidenceKind last = EvidenceKind::kRule;
+    for (const Rung& rung : strategy.rungs) {
+      EXPECT_LE(last, rung.kind) << strategy.info.name << " " << rung.name;
+      last = rung.kind;
+    }
+  }
+}
+
+// A rung of two kinds gives each claim once: what is certain first.
+TEST(RungTable, SplitsARungOfTwoKinds) {
+  int parts = 0;
+  for (const Rung& rung : RungsOf(kEnhancedSemantic)) {
+    if (rung.name != "scope") continue;
+    ++parts;
+    EXPECT_EQ(rung.part == Rung::Part::kCertain,
+              rung.kind == EvidenceKind::kScope);
+  }
+  EXPECT_EQ(parts, 2);
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ TEST(ClaimGatherer, TellsTheLawAndWhatItOverruled) {
   ClaimGatherer gatherer;
   gatherer.Begin(evidence, rules);
   Placed placed(model.node_count());
-  Accept(wrong, placed);
+  Accept(wrong, EvidenceKind::kPattern, placed);
   gatherer.AfterRung({&wrong, 1});
   gatherer.BeforeLaws(CheckLaws(evidence.graph, evidence.modules, evidence,
                                 evidence, placed, {}),

@@ -145,6 +145,7 @@ std::vector<Column> NodeTable::Columns() {
           {"semantic.confidence", "type_confidence", For::kJson},
           {"confidence", "confidence"},
           {"source", "source"},
+          {"evidence", "evidence", For::kJson},
           {"origins", "origins"},
           {"source_line", "", For::kJson},
           {"", "file", For::kPrograms},
@@ -174,11 +175,12 @@ Table::Row NodeTable::Row(NodeId node) const {
           role.layer < 0 ? Datum() : Datum(role.layer),
           Datum(EnumToWord(kConfidenceNames, role.confidence)),
           Datum(EnumToWord(kConfidenceNames, tag.confidence)),
-          Datum(EnumToWord(kSourceNames, tag.source))}) {
+          Datum(EnumToWord(kSourceNames, tag.source)),
+          Datum(EnumToWord(kEvidenceNames, tag.evidence))}) {
       row.push_back(std::move(value));
     }
   } else {
-    row.resize(row.size() + 14);
+    row.resize(row.size() + 15);
   }
   row.emplace_back(OriginsOf(tagging_, node));
   if (const std::optional<SourceLine> line = tagging_.lines.Of(node)) {

@@ -39,8 +39,11 @@ struct OpenedRecording {
   std::string digest;
 };
 
-OpenedRecording OpenRecording(const std::string& path,
-                              std::string_view option) {
+// What an option wants of a recording.
+enum class Section : std::uint8_t { kTrace, kFx, kAny };
+
+OpenedRecording OpenRecording(const std::string& path, std::string_view option,
+                              Section section) {
   auto recording = std::make_shared<Recording>();
   auto modules = std::make_shared<ModuleMap>();
   std::string digest;
@@ -52,14 +55,15 @@ OpenedRecording OpenRecording(const std::string& path,
       digest = DigestOf(file.bytes());
       file.CheckUnchanged();
     });
-    const bool fx = option == "--fx";
-    if (fx ? recording->fx.empty() : recording->trace.empty()) {
+    const bool fx = section == Section::kFx;
+    if (section != Section::kAny &&
+        (fx ? recording->fx.empty() : recording->trace.empty())) {
       Fail(ErrorKind::kUsage, "{}: the file has no {}", path,
            fx ? "FX graph (section \"fx\")"
               : "trace of a run (section \"events\")");
     }
   } catch (const Error& error) {
-    const bool lacks_fx = option == "--fx" && !digest.empty();
+    const bool lacks_fx = section == Section::kFx && !digest.empty();
     Fail(ErrorKind::kUsage, "{}: {}\n  record one: {}{}", option,
          Ours{error.what()}, kRecordCommand, lacks_fx ? " --fx" : "");
   }
@@ -109,6 +113,7 @@ std::optional<FoundSidecar> FindSidecar(const std::string& path,
 std::string_view OptionToMap(const TagSourceOptions& options) {
   if (options.remap) return "--remap";
   const MappingOptions& mapping = options.mapping;
+  if (!mapping.recording_file.empty()) return "--recording";
   if (!mapping.hierarchy_file.empty()) return "--hierarchy";
   if (!mapping.trace_file.empty()) return "--trace";
   if (!mapping.fx_file.empty()) return "--fx";
@@ -241,29 +246,44 @@ MappingFacts ReadFacts(const MappingOptions& options) {
       facts.rules = std::make_shared<const Rules>(ReadRules(text, path));
     });
   }
-  // The strategy that a recording is for also takes classes from it.
-  const auto use_modules = [&](std::string_view strategy,
-                               OpenedRecording& opened) {
-    if (options.strategy == strategy && facts.hierarchy == nullptr) {
+  // The modules of a recording are facts, whatever else was asked for.
+  const auto use_modules = [&](OpenedRecording& opened) {
+    if (facts.hierarchy == nullptr) {
       facts.hierarchy = std::move(opened.modules);
     }
   };
   if (!options.trace_file.empty()) {
-    OpenedRecording opened = OpenRecording(options.trace_file, "--trace");
+    OpenedRecording opened =
+        OpenRecording(options.trace_file, "--trace", Section::kTrace);
     facts.trace = std::move(opened.recording);
     facts.digests.trace = opened.digest;
-    use_modules("htp", opened);
+    use_modules(opened);
   }
   if (!options.fx_file.empty()) {
-    OpenedRecording opened = OpenRecording(options.fx_file, "--fx");
+    OpenedRecording opened =
+        OpenRecording(options.fx_file, "--fx", Section::kFx);
     facts.fx = std::move(opened.recording);
     facts.digests.fx = opened.digest;
-    use_modules("fx_graph", opened);
+    use_modules(opened);
+  }
+  if (!options.recording_file.empty()) {
+    OpenedRecording opened =
+        OpenRecording(options.recording_file, "--recording", Section::kAny);
+    facts.digests.recording = opened.digest;
+    use_modules(opened);
+    // A run says where its operations came from; its FX graph says the same.
+    auto& target = opened.recording->trace.empty() ? facts.fx : facts.trace;
+    const bool has_operations =
+        !opened.recording->trace.empty() || !opened.recording->fx.empty();
+    if (target == nullptr && has_operations) {
+      target = std::move(opened.recording);
+    }
   }
   return facts;
 }
 
 void AddFactFiles(const MappingOptions& options, Inputs& inputs) {
+  inputs.Add(options.recording_file, "--recording");
   inputs.Add(options.hierarchy_file, "--hierarchy");
   inputs.Add(options.rules_file, "--rules");
   inputs.Add(options.trace_file, "--trace");

@@ -41,8 +41,8 @@ std::string Choices(const TagOptions& options,
   if (options.mapping.frames) choices += ";frames";
   // Files of facts count by what is in them: their names say nothing, and
   // their times would make the same input give other bytes.
-  return choices + fmt::format(";{};{};{};{}", facts.hierarchy, facts.rules,
-                               facts.trace, facts.fx);
+  return choices + fmt::format(";{};{};{};{};{}", facts.hierarchy, facts.rules,
+                               facts.trace, facts.fx, facts.recording);
 }
 
 // Some strategies tag every class, whatever the user said of granularity.
