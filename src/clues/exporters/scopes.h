@@ -23,6 +23,9 @@ struct Scope {
   bool proven = false;    // a trusted parameter confirms the module
   bool settled = false;   // the user's hierarchy gave the module
   bool by_order = false;  // only the order of calls gave the module
+  bool doubtful = false;  // nothing confirms where the module stands
+  // One module without weights may serve all that call one of that name.
+  bool shareable = false;
   bool has_children = false;
   std::uint32_t segment = 0;  // where the last segment begins: "attention"
   // `act_1` as the second call of `act`: the scope of the first.

@@ -13,6 +13,7 @@
 
 #include "clues/exporters/torchscript/torchscript.h"
 #include "core/hierarchy/name_parts.h"
+#include "mapping/evidence/doubtful_scopes.h"
 #include "mapping/evidence/twin_scopes.h"
 
 namespace onnx_tag {
@@ -178,6 +179,13 @@ class ScopeAligner {
   // is a part of `q`. kNo if it is no adapter.
   ScopeId AdaptedLayer(ScopeId id) const {
     const ScopeId parent = scopes_[id].parent;
+    // Scopes of PEFT have the names of adapters, not of their attributes.
+    for (const std::string_view attribute :
+         {"base_layer", "lora_A", "lora_B"}) {
+      if (hierarchy::SplitReuseSuffix(scopes_.Segment(id)).base == attribute) {
+        return kNo<ScopeId>;
+      }
+    }
     if (parent == kNo<ScopeId> || HasBaseLayer(parent)) return parent;
     const ScopeId layer = scopes_[parent].parent;
     const bool same_name =
@@ -456,9 +464,7 @@ class ScopeAligner {
   bool PlaceAdapter(ScopeId id) {
     Scope& scope = scopes_[id];
     const ScopeId layer = AdaptedLayer(id);
-    if (layer == kNo<ScopeId> || scopes_.Segment(id) == "base_layer") {
-      return false;
-    }
+    if (layer == kNo<ScopeId>) return false;
     const hierarchy::Reuse reuse = hierarchy::SplitReuseSuffix(scope.text);
     const bool again =
         reuse.call != 0 && scopes_.Find(reuse.base) != kNo<ScopeId>;
@@ -576,6 +582,7 @@ ScopeFacts AlignScopes(const GraphFacts& graph,
                        const ParameterFacts& parameters, ScopeFacts facts,
                        KnownModules& known, ModuleTree& modules) {
   ScopeAligner(graph, parameters, known, modules, facts).Run();
+  FindDoubtful(graph, facts, modules);
   SplitMergedScopes(graph.model, parameters, facts);
   return facts;
 }

@@ -2,6 +2,17 @@
 #include "mapping/ladder/claim.h"
 
 namespace onnx_tag {
+namespace {
+
+// How far the path of a scope is trusted that no parameter confirms.
+Confidence UnconfirmedLevel(const Evidence& evidence, ScopeId id) {
+  const Scope& scope = evidence.scopes[id];
+  if (scope.shareable) return Confidence::kLow;
+  return scope.by_order || scope.doubtful ? Confidence::kMedium
+                                          : Confidence::kHigh;
+}
+
+}  // namespace
 
 std::vector<Claim> ProposeFromScope(const Evidence& evidence,
                                     const Placed& placed) {
@@ -16,9 +27,7 @@ std::vector<Claim> ProposeFromScope(const Evidence& evidence,
     const bool by_order = !own && evidence.scopes[scope].by_order;
     claims.push_back(
         {node, module,
-         sure || own ? Confidence::kCertain
-         : by_order  ? Confidence::kMedium
-                     : Confidence::kHigh,
+         sure || own ? Confidence::kCertain : UnconfirmedLevel(evidence, scope),
          own       ? Source::kScopeAndParameter
          : settled ? Source::kHierarchy
                    : Source::kScope,
@@ -33,13 +42,20 @@ std::vector<Claim> ProposeFromScope(const Evidence& evidence,
                "modules beside it that lists hold"
          : scope == ScopeId{0} ? "its name has the scope of the root module"
          : sure ? "its name contains the scope, and parameters confirm it"
-                : "its name contains the scope"});
+         : evidence.scopes[scope].shareable
+             ? "its name contains the scope, but one module without weights "
+               "may "
+               "serve all that call one of this name"
+         : evidence.scopes[scope].doubtful
+             ? "its name contains the scope, but no parameter and no module "
+               "beside it confirms where the module stands"
+             : "its name contains the scope"});
   }
   for (const NodeId node : evidence.model.Nodes()) {
     const ScopeId scope = evidence.value_scope[node];
     if (scope == kNo<ScopeId> || placed[node].tagged()) continue;
-    claims.push_back({node, evidence.scopes[scope].module, Confidence::kHigh,
-                      Source::kValueName,
+    claims.push_back({node, evidence.scopes[scope].module,
+                      UnconfirmedLevel(evidence, scope), Source::kValueName,
                       evidence.named_by_constant[node]
                           ? "a tool named a constant after a scoped value that "
                             "it makes or converts"
