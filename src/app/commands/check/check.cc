@@ -35,12 +35,14 @@ struct TagFinding {
 };
 using Findings = std::vector<TagFinding>;
 
-constexpr std::array<std::string_view, 13> kNodeKeys = {
-    keys::kHierarchyTag, keys::kModule,        keys::kClass,
-    keys::kTagModule,    keys::kSemantic,      keys::kSemanticConfidence,
-    keys::kLayer,        keys::kAttentionKind, keys::kConfidence,
-    keys::kSource,       keys::kSourceLine,    keys::kOrigins,
-    keys::kWrote};
+constexpr std::array<std::string_view, 14> kNodeKeys = {
+    keys::kHierarchyTag, keys::kModule,
+    keys::kClass,        keys::kTagModule,
+    keys::kSemantic,     keys::kSemanticConfidence,
+    keys::kLayer,        keys::kAttentionKind,
+    keys::kConfidence,   keys::kSource,
+    keys::kSourceLine,   keys::kOrigins,
+    keys::kWrote,        keys::kTagClassConfidence};
 constexpr std::array<std::string_view, 5> kModelKeys = {
     keys::kVersion, keys::kStrategy, keys::kModules, keys::kLayout,
     keys::kRenamed};
@@ -111,7 +113,8 @@ class NodeEntries {
     const std::string_view value = entry.value;
     bool good = true;
     if (entry.key == keys::kConfidence ||
-        entry.key == keys::kSemanticConfidence) {
+        entry.key == keys::kSemanticConfidence ||
+        entry.key == keys::kTagClassConfidence) {
       good = WordToEnum<Confidence>(kConfidenceNames, value).has_value();
     } else if (entry.key == keys::kSource) {
       good = WordToEnum<Source>(kSourceNames, value).has_value();
