@@ -76,9 +76,11 @@ ModuleFormat::ModuleFormat(const Tagging& tagging)
     if (!root) weakest = weakest_[Index(tree.Parent(id))];
     const ModuleFacts* const facts = tagging.FactsOf(id);
     const bool in_tag = root || !left_out_[Index(id)];
-    if (in_tag && !name.empty() && facts != nullptr) {
-      weakest =
-          std::min(weakest, static_cast<std::uint8_t>(facts->class_confidence));
+    const bool named = root ? !tagging.root.name.empty() : !name.empty();
+    if (in_tag && named && facts != nullptr) {
+      weakest = std::min(
+          weakest, static_cast<std::uint8_t>(root ? tagging.root.confidence
+                                                  : facts->class_confidence));
     }
   }
 }

@@ -277,6 +277,14 @@ bool IsBetter(const ClassAnswer& recipe, const ClassAnswer& catalogue) {
                                 catalogue.confidence < Confidence::kHigh);
 }
 
+// Whether a low answer of a recipe is worth nothing: the operators show the
+// same class more surely, or only the recipe says that there is such a module.
+bool IsIdle(const ClassAnswer& recipe, const catalogue::SeenModule& seen) {
+  return recipe.confidence == Confidence::kLow &&
+         (catalogue::GuessLeafClass(seen).name == recipe.name ||
+          (!seen.called && seen.parameters.empty()));
+}
+
 // Drops classes that an operator or a parameter of the module contradicts.
 void DropContradicted(const catalogue::Observation& seen,
                       RecipeAnswers& recipes, ClassAnswers& answers) {
@@ -288,7 +296,8 @@ void DropContradicted(const catalogue::Observation& seen,
     }
     const auto recipe = recipes.find(id);
     if (recipe != recipes.end() &&
-        catalogue::Contradicts(seen.seen[id], recipe->second.name)) {
+        (catalogue::Contradicts(seen.seen[id], recipe->second.name) ||
+         IsIdle(recipe->second, seen.seen[id]))) {
       recipes.erase(recipe);
     }
   }

@@ -343,7 +343,8 @@ class ModuleMeanings {
         return work.linears > 0 || work.convolutions > 0 || work.attends() ||
                work.recurrent;
       case RoleType::kPosition:
-        return work.attends();
+        // The angles of a rotary embedding may be one product.
+        return work.fused_attention || work.products > 1;
       case RoleType::kAttention:
         return around.type != RoleType::kAttention && work.pools &&
                !work.attends() && work.linears + work.convolutions > 0;

@@ -36,6 +36,9 @@ class SentenceTest : public testing::Test {
                                 tagging_.roles.Add(role), confidence,
                                 Source::kScope};
     tagging_.facts.resize(tagging_.modules.size());
+    for (ModuleFacts& facts : tagging_.facts) {
+      facts.class_confidence = Confidence::kCertain;
+    }
     tagging_.facts[tagging_.tags[NodeId{0}].module].class_confidence =
         of_class_.value_or(confidence);
     return Sentence(model, tagging_, NodeId{0});
@@ -60,7 +63,7 @@ TEST_F(SentenceTest, AGuessedClassIsSaidToBeOne) {
       Say("MatMul", "encoder.layer.0.attention.self.query",
           {RoleType::kAttention, "query", AttentionKind::kSelf, 0}),
       "This MatMul is the query projection of layer 0's self-attention: "
-      "encoder.layer.0.attention.self.query, a Linear in BertSelfAttention; "
+      "encoder.layer.0.attention.self.query, a Linear? in BertSelfAttention; "
       "module certain, class low");
 }
 

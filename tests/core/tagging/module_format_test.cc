@@ -86,6 +86,34 @@ TEST(ModuleFormatTest, TheTagModuleIsTheOneTheLastSegmentNames) {
             "encoder.layer.0.attention.self.query");
 }
 
+std::string_view SureOf(const Tagging& tagging, std::string_view path) {
+  return ModuleFormat(tagging).TagClassConfidence(tagging.modules.Find(path));
+}
+
+TEST(ModuleFormatTest, ATagIsAsSureAsItsWeakestClass) {
+  Tagging bert = Bert();
+  EXPECT_EQ(SureOf(bert, "encoder"), "") << "nothing says how sure";
+  bert.facts.resize(bert.modules.size());
+  for (ModuleFacts& facts : bert.facts) {
+    facts.class_confidence = Confidence::kCertain;
+  }
+  const auto set = [&](std::string_view path, Confidence confidence) {
+    bert.facts[bert.modules.Find(path)].class_confidence = confidence;
+  };
+  bert.root.confidence = Confidence::kHigh;
+  set("encoder.layer.0.attention", Confidence::kMedium);
+  // Neither is in the tag: a Linear, and a list.
+  set("encoder.layer.0.attention.self.query", Confidence::kLow);
+  set("encoder.layer", Confidence::kLow);
+  EXPECT_EQ(SureOf(bert, "encoder.layer.0"), "high");
+  EXPECT_EQ(SureOf(bert, "encoder.layer.0.attention.self.query"), "medium");
+  bert.format.torch_nn = true;
+  EXPECT_EQ(SureOf(bert, "encoder.layer.0.attention.self.query"), "low");
+  bert.root.name = "";
+  EXPECT_EQ(SureOf(bert, ""), "") << "/Model is no class";
+  EXPECT_EQ(SureOf(bert, "encoder.layer.0"), "certain");
+}
+
 TEST(ModuleFormatTest, RolePathsLeaveTheFamilyOut) {
   EXPECT_EQ(RoleOf(Bert(), "encoder.layer.0.attention.self"),
             "/Model/Encoder/Layer.0/Attention/SelfAttention");

@@ -46,6 +46,21 @@ TEST(ClassesTest, BertTinyHasItsThirteenTags) {
   EXPECT_EQ(tags, wanted);
 }
 
+TEST(ClassesTest, WithoutTheCatalogueOnlyOperatorsShowClasses) {
+  const std::string bytes = BertTiny();
+  const Model model = ReadModel(bytes);
+  MappingOptions options;
+  options.catalogue = false;
+  const Tagging tagging = MapNodes(model, options);
+  EXPECT_EQ(tagging.root.name, "");
+  const ModuleId self = tagging.modules.Find("encoder.layer.0.attention.self");
+  ASSERT_NE(self, kNo<ModuleId>);
+  EXPECT_EQ(tagging.modules.Class(self), "");
+  const ModuleId norm = tagging.modules.Find("embeddings.LayerNorm");
+  ASSERT_NE(norm, kNo<ModuleId>);
+  EXPECT_EQ(tagging.modules.Class(norm), "LayerNorm");
+}
+
 TEST(ClassesTest, CopiesOfBertAreNotRuledOut) {
   const std::string bytes = BertTiny();
   const Model model = ReadModel(bytes);

@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "catalogue_maker/source.h"
+#include "mapping/classes/catalogue/common_names.h"
 
 namespace onnx_tag::catalogue {
 namespace {
@@ -252,6 +253,44 @@ TEST(IdentifyTest, ADeepChainIsHarmless) {
   File file;
   file.Calls(path, "MatMul");
   EXPECT_EQ(file.Find("").name, "");
+}
+
+// A Sequential in an attribute `model` has all members of a detector of
+// ultralytics, which is a list of any parts.
+TEST(IdentifyTest, NamesThatEverybodyUsesProveNoFamily) {
+  File file;
+  for (const char* index : {"0", "2", "4", "6", "8"}) {
+    const std::string path = std::string("model.") + index;
+    file.Calls(path, "Gemm").Has(path + ".weight").Has(path + ".bias");
+  }
+  for (const char* index : {"1", "3", "5", "7"}) {
+    file.Calls(std::string("model.") + index, "Relu");
+  }
+  EXPECT_EQ(file.Find("").name, "");
+  EXPECT_EQ(file.Find("model.1").name, "");
+}
+
+TEST(CommonNamesTest, AWeightIsTheRarityOfTheName) {
+  EXPECT_EQ(WeightOf("", "features"), 0) << "plain networks have it";
+  EXPECT_EQ(WeightOf("model", "0"), 0);
+  EXPECT_GT(WeightOf("self", "query"), 1.2);
+  EXPECT_GT(WeightOf("self", "query"), WeightOf("attn", "qkv"))
+      << "five libraries have it";
+  EXPECT_GT(WeightOf("attn", "qkv"), 0);
+}
+
+TEST(LeafClassTest, AnOperatorOrAParameterContradictsAClass) {
+  SeenModule module;
+  module.all_operators = SetOf(Op::kGemm);
+  EXPECT_TRUE(Contradicts(module, "ReLU"));
+  EXPECT_FALSE(Contradicts(module, "Linear"));
+  EXPECT_FALSE(Contradicts(module, "BertPooler")) << "says nothing of leaves";
+  module.all_operators = SetOf(Op::kRelu);
+  EXPECT_FALSE(Contradicts(module, "ReLU"));
+  EXPECT_TRUE(Contradicts(module, "Linear"));
+  const std::vector<SeenParameter> parameters = {{"weight", 2, 8}};
+  module.parameters = parameters;
+  EXPECT_TRUE(Contradicts(module, "ReLU")) << "a ReLU has no weight";
 }
 
 TEST(LeafClassTest, OperatorsAndShapesDecide) {

@@ -322,6 +322,80 @@ TEST(RolesTest, ClassesSayWhatNamesDoNot) {
                               }));
 }
 
+// A layer whose Linears all stand in one block, without a module for attention
+// or MLP.
+TEST(RolesTest, AnMlpBesideTheAttentionIsFoundByItsDataFlow) {
+  for (const std::string block : {"blocks.0", "layers.0.attention"}) {
+    SCOPED_TRACE(block);
+    Sketch sketch;
+    for (const std::string name : {".wq", ".wk", ".wv"}) {
+      sketch.Linear("x", block + name);
+    }
+    sketch.Add("MatMul", {block + ".wq", block + ".wk"}, "scores", block);
+    sketch.Add("Softmax", {"scores"}, "weights", block);
+    sketch.Add("MatMul", {"weights", block + ".wv"}, "context", block);
+    sketch.Linear("context", block + ".wo");
+    sketch.Add("Add", {"x", block + ".wo"}, "sum", block);
+    sketch.Linear("sum", block + ".gate");
+    sketch.Add("Relu", {block + ".gate"}, "active", block);
+    sketch.Linear("sum", block + ".up");
+    sketch.Add("Mul", {"active", block + ".up"}, "gated", block);
+    sketch.Linear("gated", block + ".down");
+    sketch.Add("Add", {"sum", block + ".down"}, "y", block);
+    std::map<std::string, std::string> roles = sketch.Roles();
+    EXPECT_EQ(roles[block + ".wo"], "attention/output");
+    EXPECT_EQ(roles[block + ".gate"], "feed_forward/gate");
+    EXPECT_EQ(roles["active"], "activation/");
+    EXPECT_EQ(roles[block + ".up"], "feed_forward/up");
+    EXPECT_EQ(roles["gated"], "feed_forward/");
+    EXPECT_EQ(roles[block + ".down"], "feed_forward/down");
+    EXPECT_EQ(roles["y"], "residual/");
+  }
+}
+
+TEST(RolesTest, WhatHoldsAWeightIsNoActivation) {
+  Sketch sketch;
+  sketch.Linear("x", "a.act");
+  sketch.Add("Relu", {"a.act"}, "relu", "a.relu");
+  EXPECT_THAT(sketch.Roles(), IsSupersetOf({Pair("a.act", "other/"),
+                                            Pair("relu", "activation/")}));
+}
+
+TEST(RolesTest, OnlyWhatNoWeightFollowsClassifies) {
+  Sketch sketch;
+  sketch.Linear("x", "stage.fc");
+  sketch.Add("Relu", {"stage.fc"}, "relu", "stage");
+  sketch.Linear("relu", "fc");
+  EXPECT_THAT(sketch.Roles(), IsSupersetOf({Pair("stage.fc", "other/"),
+                                            Pair("fc", "head/classifier")}));
+}
+
+TEST(RolesTest, ASumOfABranchInAHeadIsAResidual) {
+  Sketch sketch;
+  sketch.Add("Conv", {"x", "head.conv1.weight"}, "conv", "head.conv1");
+  sketch.Add("Relu", {"conv"}, "relu", "head.act");
+  sketch.Add("Conv", {"relu", "head.conv2.weight"}, "branch", "head.conv2");
+  sketch.Add("Add", {"x", "branch"}, "sum", "head");
+  // The other is no branch of the sum.
+  sketch.Add("Conv", {"other", "head.side.weight"}, "side", "head.side");
+  sketch.Add("Add", {"sum", "side"}, "joined", "head");
+  EXPECT_THAT(sketch.Roles(), IsSupersetOf({Pair("sum", "residual/"),
+                                            Pair("joined", "head/")}));
+}
+
+TEST(RolesTest, WhatStandardizesAWeightIsNoNormalization) {
+  Sketch sketch;
+  sketch.Add("ReduceMean", {"conv.weight"}, "mean", "conv");
+  sketch.Add("Sub", {"conv.weight", "mean"}, "centred", "conv");
+  sketch.Add("Mul", {"centred", "centred"}, "squares", "conv");
+  sketch.Add("ReduceMean", {"squares"}, "variance", "conv");
+  sketch.Add("Sqrt", {"variance"}, "deviation", "conv");
+  sketch.Add("Div", {"centred", "deviation"}, "standard", "conv");
+  sketch.Add("Conv", {"x", "standard"}, "y", "conv");
+  EXPECT_THAT(sketch.Roles(), IsSupersetOf({Pair("y", "convolution/"),
+                                            Pair("standard", "convolution/")}));
+}
+
 // No projection has a name that helps.
 TEST(RolesTest, AWrapperNamedAfterItsNormIsNoNorm) {
   Sketch sketch;
