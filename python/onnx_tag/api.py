@@ -15,7 +15,7 @@ from .exporting import without_cache, without_unused_inputs
 from .fx import Dump, fx_dump, program_dump
 from .modules import module_map
 from .outputs import Inputs, exported, judge
-from .recorder import Recorder
+from .recorder import Recorder, alone
 from .running import evaluating, run_recorded, twin
 from .tagging import tag
 from .tags import Tags
@@ -35,6 +35,7 @@ def _as_args(args: Any) -> Tuple[Any, ...]:
     return (args,) if isinstance(args, torch.Tensor) else tuple(args)
 
 
+@alone
 def record(model: "nn.Module", args: Any = None, kwargs: Optional[Mapping[str, Any]] = None, *,
            path: Optional[document.PathLike] = None, fx: Union[bool, str] = False, run: str = "auto",
            force: bool = False) -> Dict[str, Any]:
@@ -78,6 +79,7 @@ def _add_fx(recording: Dict[str, Any], dump: Dump) -> None:
         recording["tracebacks"] = tracebacks.texts
 
 
+@alone
 def export_and_record(model: "nn.Module", inputs: Any, onnx_path: document.PathLike, *, dynamo: bool = True,
                       kwargs: Optional[Mapping[str, Any]] = None, path: Optional[document.PathLike] = None,
                       fx: Union[bool, str] = False, run: str = "auto", force: bool = False,

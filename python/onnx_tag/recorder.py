@@ -10,6 +10,7 @@ import contextlib
 import inspect
 import math
 import sys
+import threading
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import torch
@@ -63,6 +64,22 @@ def constant(value: object) -> object:
     return type(value).__name__
 
 
+class _Alone(contextlib.ContextDecorator):
+    """One recording at a time: hooks, eval mode and the tracer belong to the model and to torch, not to a thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+
+
+alone = _Alone()
+
+
 def _caller_of_forward() -> Optional["FrameType"]:
     """The frame that called the module whose hook is running: the first one outside of torch and of this file."""
     frame: Optional["FrameType"] = sys._getframe(1)
@@ -104,6 +121,8 @@ class Recorder:
             model(x)
             model.encoder(y)            # also parts, and several runs
         recorder.document()             # the recording as a dictionary
+
+    Another thread that records waits until the block ends. Calls of the model by other threads are not recorded.
     """
 
     def __init__(self, model: "nn.Module") -> None:
@@ -123,6 +142,7 @@ class Recorder:
         self._asked = False
         self._undo = contextlib.ExitStack()
         self._paused = False
+        self._thread = 0                                    # that of the `with` block
         self.mode = "eager"
         for kind, name, tensor in named_tensors(model):
             self.values.name(tensor, kind, name)
@@ -130,6 +150,8 @@ class Recorder:
     # ------------------------------------------------------------ entering and leaving
     def __enter__(self) -> "Recorder":
         self._undo = contextlib.ExitStack()
+        self._undo.enter_context(alone)
+        self._thread = threading.get_ident()
         try:
             for module in self.model.modules():
                 self._hook(module)
@@ -148,10 +170,12 @@ class Recorder:
 
     def _hook(self, module: "nn.Module") -> None:
         def before(_: "nn.Module", args: object) -> None:
-            self._begin(module)
+            if threading.get_ident() == self._thread:
+                self._begin(module)
 
         def after(_: "nn.Module", args: object, output: object) -> None:
-            self._end(module)
+            if threading.get_ident() == self._thread:
+                self._end(module)
 
         try:
             self._undo.callback(module.register_forward_pre_hook(before).remove)

@@ -158,7 +158,7 @@ def record_reference(model: "nn.Module", inputs: Any, path: PathLike, *, kwargs:
     from .api import split_inputs
     from .exporting import without_cache
     from .modules import module_map
-    from .recorder import Recorder, named_leaves
+    from .recorder import Recorder, alone, named_leaves
     from .running import evaluating
     from .tracebacks import CallLines
     args, named = split_inputs(inputs, kwargs)
@@ -212,7 +212,7 @@ def record_reference(model: "nn.Module", inputs: Any, path: PathLike, *, kwargs:
         def called(module: str, call: int, frame: FrameType, outside: FrameType) -> None:
             lines[module, call] = code.here(frame, outside)
 
-        with evaluating(model), without_cache(model, named):
+        with alone, evaluating(model), without_cache(model, named):
             watch(model, paths, lambda: model(*args, **named), made, read, called)
         code.shorten(line for line in lines.values() if line is not None)
         document["left_out"] = writer.left_out

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 import warnings
 
 import pytest
@@ -478,3 +480,43 @@ def test_fx_nodes_have_tracebacks_of_the_same_table():
     nodes = [n for n in recording["fx"] if n["op"] == "call_function"]
     assert nodes and all("traceback" in n and "stack_trace" not in n for n in nodes)
     assert innermost(recording, nodes[-1]) == (__file__, "return self.act(self.fc(x)) * scale")
+
+
+class Slow(nn.Module):
+    """Gives other threads time to run while it does."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        time.sleep(0.05)
+        return self.fc(x)
+
+
+def in_threads(*jobs):
+    threads = [threading.Thread(target=job) for job in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+@pytest.mark.parametrize("run", MODES)
+def test_threads_that_record_one_model_get_the_recording_of_one_alone(run):
+    model = nn.Sequential(Slow(), Slow()).train()
+    x = torch.zeros(1, 4)
+    alone = record(model, x, run=run)
+    found = []
+    in_threads(*[lambda: found.append(record(model, x, run=run))] * 4)
+    assert [recording == alone for recording in found] == [True] * 4
+    assert hooks(model) == 0 and model.training and model[0].fc.training
+
+
+def test_a_recorder_does_not_see_calls_of_other_threads():
+    model = nn.Sequential(Slow(), Slow())
+    x = torch.zeros(1, 4)
+    with Recorder(model) as recorder:
+        in_threads(lambda: model(x))
+        model(x)
+    assert [call["module"] for call in recorder.calls] == ["", "0", "0.fc", "1", "1.fc"]

@@ -1,7 +1,7 @@
 // Two models side by side: one row a module that either has, with what changed in it.
 
 import { h, replace, VirtualRows } from "./dom";
-import type { ModuleChange, ReportData } from "./format";
+import type { Difference, ModuleChange, ReportData } from "./format";
 import { grouped, measure, measureText, percent } from "./measures";
 import { Model, NONE, visible } from "./model";
 import { themeButton } from "./theme";
@@ -69,10 +69,17 @@ export function changeWords(change: ModuleChange | null): { kind: string; text: 
   for (const [from, to, count] of change.changed) {
     words.push({ kind: "changed", text: times(count, from) + " → " + to });
   }
+  for (const [what, count] of Object.entries(change.altered)) words.push({ kind: "changed", text: times(count, what) });
   if (change.moved_in > 0) words.push({ kind: "moved", text: `${change.moved_in} moved in` });
   if (change.moved_out > 0) words.push({ kind: "moved", text: `${change.moved_out} moved out` });
   if (change.roles > 0) words.push({ kind: "moved", text: `${change.roles} with another role` });
   return words;
+}
+
+/** What is said where no module, opset, input or output differs; or null. */
+export function equalText(difference: Difference, modulesDiffer: boolean): string | null {
+  if (modulesDiffer || difference.opsets.length > 0 || difference.interface.length > 0) return null;
+  return difference.weights_compared ? "No difference" : "No difference in graph and tags; weights were not compared";
 }
 
 /** The modules of both models as one tree, parents first. */
@@ -179,8 +186,11 @@ export class ComparePage {
           sum(difference.removed, "nodes removed", "removed"),
           sum(difference.changed, "with another operator", "changed"),
           sum(difference.moved, "in another module", "moved"),
+          sum(difference.altered, "other inputs, attributes, types or shapes", "changed"),
           sum(difference.roles, "with another role", "moved"),
-          this.root.changesBelow === 0 ? h("span", {}, "No difference") : null,
+          ...difference.opsets.map((opset) => h("span", { class: "change changed" }, "opset " + visible(opset))),
+          ...difference.interface.map((end) => h("span", { class: "change changed" }, visible(end))),
+          h("span", {}, equalText(difference, this.root.changesBelow > 0) ?? ""),
         ),
         h(
           "div",

@@ -112,6 +112,7 @@ export interface ModuleChange {
   added: Record<string, number>;
   removed: Record<string, number>;
   changed: [string, string, number][];
+  altered: Record<string, number>; // nodes with other inputs, attributes, types or shapes
   moved_in: number;
   moved_out: number;
   roles: number;
@@ -121,8 +122,12 @@ export interface Difference {
   added: number;
   removed: number;
   changed: number;
+  altered: number;
   moved: number;
   roles: number;
+  opsets: string[];
+  interface: string[]; // inputs and outputs of the model
+  weights_compared: boolean;
   modules: ModuleChange[];
 }
 

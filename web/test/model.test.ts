@@ -6,7 +6,7 @@ import type { Dimension, Terms } from "../src/format";
 import { atLeast, measure, partition, compact, percent, measureText } from "../src/measures";
 import { decodeDeltas, decodeRuns, decodeStrings, Model, visible } from "../src/model";
 import { narrow } from "../src/model_page";
-import { changeWords, mergeTrees } from "../src/compare_page";
+import { changeWords, equalText, mergeTrees } from "../src/compare_page";
 import { parseQuery, Search } from "../src/search";
 import { readSizes, samples, Sizes, writeSizes } from "../src/sizes";
 import { readAddress, START, writeAddress } from "../src/state";
@@ -160,11 +160,19 @@ test("the flow of a module has its modules, own nodes and what is around it", ()
 test("two trees are merged, and a change counts for all modules above it", () => {
   const a = model();
   const b = new Model(makeModel({ ...SMALL, nodes: [...SMALL.nodes, { op: "Add", module: "b" }] }), WORDS);
-  const change = { path: "a.fc", added: { Cast: 2 }, removed: {}, changed: [["MatMul", "Gemm", 1]] as [string, string, number][], moved_in: 0, moved_out: 0, roles: 0 };
+  const change = { path: "a.fc", added: { Cast: 2 }, removed: {}, changed: [["MatMul", "Gemm", 1]] as [string, string, number][], altered: { "Gemm input 0 from b": 1 }, moved_in: 0, moved_out: 0, roles: 0 };
   const root = mergeTrees(a, b, new Map([["a.fc", change]]));
   assert.equal(root.changesBelow, 2);
   assert.deepEqual(root.children.map((row) => [row.path, row.a >= 0, row.b >= 0]), [["a", true, true], ["[untagged]", true, true], ["b", false, true]]);
-  assert.deepEqual(changeWords(change).map((word) => word.text), ["+ 2 Cast", "MatMul \u2192 Gemm"]);
+  assert.deepEqual(changeWords(change).map((word) => word.text), ["+ 2 Cast", "MatMul \u2192 Gemm", "Gemm input 0 from b"]);
+});
+
+test("models whose weights were not compared are not called equal without saying so", () => {
+  const none = { added: 0, removed: 0, changed: 0, altered: 0, moved: 0, roles: 0, opsets: [], interface: [], weights_compared: false, modules: [] };
+  assert.equal(equalText(none, false), "No difference in graph and tags; weights were not compared");
+  assert.equal(equalText({ ...none, weights_compared: true }, false), "No difference");
+  assert.equal(equalText({ ...none, opsets: ["ai.onnx 17 -> 18"] }, false), null);
+  assert.equal(equalText(none, true), null);
 });
 
 test("a lower bound is shown where it says something", () => {

@@ -292,8 +292,8 @@ void AddTagOutput(Parser& parser, TagOptions& options) {
 void AddGates(Parser& parser, TagOptions& options) {
   parser.Group("Gates (exit code 1 if one fails)");
   parser.Value("--min-coverage", options.min_coverage, "PCT",
-               "minimum percentage of nodes tagged with\n"
-               "confidence medium or better",
+               "minimum sure coverage: the percentage of nodes\n"
+               "tagged with confidence medium or better",
                ParsePercent);
   parser.Repeated("--require-module", options.require_modules, "GLOB",
                   "a module that must have nodes; repeatable;\n"

@@ -27,6 +27,18 @@ std::string TotalsText(const RunTotals& totals) {
   return text + totals.line;
 }
 
+// What the formats of CI say of the facts: coverage, sure_coverage and
+// found_coverage.
+Datum::Members Coverages(const Datum::Members& facts) {
+  Datum::Members members;
+  for (const auto& [key, value] : facts) {
+    if (key.ends_with("coverage") && !value.IsNull()) {
+      members.emplace_back(key, value);
+    }
+  }
+  return members;
+}
+
 // People: a line for each file, what is wrong on standard error.
 class TextReporter : public Reporter {
  public:
@@ -140,6 +152,13 @@ class JunitReporter : public Reporter {
         "    <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\">\n",
         XmlText(ParentFolder(report.path)), XmlText(report.path),
         report.seconds);
+    const Datum::Members coverages = Coverages(report.facts);
+    if (!coverages.empty()) cases_ += "      <properties>\n";
+    for (const auto& [key, value] : coverages) {
+      cases_ += fmt::format("        <property name=\"{}\" value=\"{}\"/>\n",
+                            key, JsonText(value));
+    }
+    if (!coverages.empty()) cases_ += "      </properties>\n";
     for (const Finding& finding : report.findings) {
       cases_ += fmt::format(
           "      <failure type=\"gate\" message=\"{0}\">{0}</failure>\n",
@@ -222,6 +241,11 @@ class GithubReporter : public Reporter {
   void End(const RunTotals& totals) override {
     terminal_.EndProgress();
     terminal_.Out("onnx-tag: " + TotalsText(totals) + "\n");
+    std::vector<std::string> coverages;
+    for (const auto& [key, value] : Coverages(totals.facts)) {
+      coverages.push_back(key + " " + JsonText(value));
+    }
+    if (!coverages.empty()) terminal_.Out(Join(coverages) + "\n");
   }
 
  private:
@@ -256,7 +280,7 @@ class SarifReporter : public Reporter {
     }
   }
 
-  void End(const RunTotals&) override {
+  void End(const RunTotals& totals) override {
     terminal_.EndProgress();
     Datum::List rules;
     for (const std::string& rule : rules_) {
@@ -264,9 +288,12 @@ class SarifReporter : public Reporter {
     }
     const Datum driver =
         Datum::Object({{"name", "onnx-tag"}, {"rules", std::move(rules)}});
-    const Datum run =
-        Datum::Object({{"tool", Datum::Object({{"driver", driver}})},
-                       {"results", std::move(results_)}});
+    Datum run = Datum::Object({{"tool", Datum::Object({{"driver", driver}})},
+                               {"results", std::move(results_)}});
+    Datum::Members coverages = Coverages(totals.facts);
+    if (!coverages.empty()) {
+      run.Set("properties", Datum::Object(std::move(coverages)));
+    }
     terminal_.Out(
         JsonText(Datum::Object(
             {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
@@ -320,6 +347,7 @@ ExitCode RunTotals::exit_code() const {
 }
 
 void ReportAlone(const std::string& path, const std::string& line,
+                 const Datum::Members& facts,
                  const std::vector<Finding>& findings, std::string_view more,
                  ReportFormat format, Terminal& terminal) {
   const bool good = findings.empty();
@@ -328,10 +356,12 @@ void ReportAlone(const std::string& path, const std::string& line,
   file.status = good ? FileStatus::kOk : FileStatus::kFindings;
   file.exit_code = good ? ExitCode::kOk : ExitCode::kFindings;
   file.line = line;
+  file.facts = facts;
   file.findings = findings;
   RunTotals totals;
   ++totals.files[static_cast<std::size_t>(file.status)];
   totals.line = "; " + line + std::string(more);
+  totals.facts = facts;
   const std::unique_ptr<Reporter> reporter = MakeReporter(format, terminal);
   reporter->File(file);
   reporter->End(totals);

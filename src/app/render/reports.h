@@ -75,6 +75,7 @@ class Reporter {
 
 // Reports the run of a command on one file. `more` follows the line at the end.
 void ReportAlone(const std::string& path, const std::string& line,
+                 const Datum::Members& facts,
                  const std::vector<Finding>& findings, std::string_view more,
                  ReportFormat format, Terminal& terminal);
 

@@ -11,12 +11,11 @@
 namespace onnx_tag {
 namespace {
 
-// The share of tags that a coverage gate counts, in [0, 1]; 1 for a model
-// without nodes.
-double SureShare(const Coverage& coverage) {
-  return coverage.nodes == 0 ? 1.0
-                             : static_cast<double>(coverage.sure) /
-                                   static_cast<double>(coverage.nodes);
+// In [0, 1]; `none` for a model without nodes.
+double ShareOf(const Coverage& coverage, std::uint64_t nodes, double none) {
+  return coverage.nodes == 0
+             ? none
+             : static_cast<double>(nodes) / static_cast<double>(coverage.nodes);
 }
 
 constexpr std::size_t kFlushAt = 256 * 1024;
@@ -166,7 +165,8 @@ class Writer {
     json_.Key("untagged").Number(coverage.untagged());
     json_.Key("sure").Number(coverage.sure);
     json_.Key("coverage").Share(coverage.share());
-    json_.Key("sure_coverage").Share(SureShare(coverage));
+    json_.Key("sure_coverage").Share(ShareOf(coverage, coverage.sure, 1));
+    json_.Key("found_coverage").Share(ShareOf(coverage, coverage.found(), 0));
     Counts("by_confidence", kConfidenceNames, coverage.by_confidence);
     Counts("by_source", kSourceNames, coverage.by_source);
     Counts("by_type", kRoleTypeNames, coverage.by_type);

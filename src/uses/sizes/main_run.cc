@@ -4,8 +4,10 @@
 #include <algorithm>
 
 #include "core/graph/function_calls.h"
+#include "core/graph/operators.h"
 #include "core/graph/order.h"
 #include "file/model/element_types.h"
+#include "uses/sizes/attributes.h"
 #include "uses/sizes/dim.h"
 
 namespace onnx_tag::sizes {
@@ -23,6 +25,49 @@ std::uint64_t NumberOr0(Dim number, std::uint64_t& unknown) {
   ++unknown;
   return 0;
 }
+
+// Which operands of an Einsum of two, and whether its result, must be brought
+// into the order of a batched product: [batch, rows, sums], [batch, sums,
+// columns] and [batch, rows, columns].
+struct EinsumMoves {
+  explicit EinsumMoves(std::string_view written) {
+    std::string equation;
+    for (std::size_t i = 0; i < written.size(); ++i) {
+      const bool ellipsis = written.substr(i, 3) == "...";
+      if (written[i] != ' ') equation += written[i];
+      if (ellipsis) i += 2;
+    }
+    const std::size_t comma = equation.find(',');
+    const std::size_t arrow = equation.find("->");
+    if (comma > equation.size() || arrow > equation.size()) return;
+    const std::string a = equation.substr(0, comma);
+    const std::string b = equation.substr(comma + 1, arrow - comma - 1);
+    const std::string made = equation.substr(arrow + 2);
+    const auto pick = [&](bool in_a, bool in_b, bool in_result) {
+      const auto has = [](const std::string& text, char c) {
+        return text.find(c) != std::string::npos;
+      };
+      std::string letters;
+      for (const char c : a + b) {
+        if (!has(letters, c) && has(a, c) == in_a && has(b, c) == in_b &&
+            has(made, c) == in_result) {
+          letters += c;
+        }
+      }
+      return letters;
+    };
+    const std::string batch = pick(true, true, true);
+    const std::string sums = pick(true, true, false);
+    const std::string rows = pick(true, false, true);
+    const std::string columns = pick(false, true, true);
+    left = a != batch + rows + sums;
+    right = b != batch + sums + columns;
+    result = made != batch + rows + columns;
+  }
+  bool left = false;
+  bool right = false;
+  bool result = false;
+};
 
 }  // namespace
 
@@ -175,7 +220,30 @@ std::uint64_t MainRun::InsideOf(NodeId node, int depth) {
   if (call != calls_.end()) {
     most = std::max(most, PeakOf(call->second, depth + 1));
   }
-  return most;
+  return std::max(most, CopiesOf(node));
+}
+
+// ONNX Runtime computes an Einsum as a batched product. It copies the second
+// operand and the result, and once more what is in another order.
+std::uint64_t MainRun::CopiesOf(NodeId node) {
+  const auto inputs = model_.Inputs(node);
+  const auto outputs = model_.Outputs(node);
+  if (FindOp(model_.OpType(node)) != Op::kEinsum || outputs.empty()) return 0;
+  const std::uint64_t unknown = unknown_values_;  // counted with the values
+  const auto bytes = [&](ValueId value) {
+    return value == kNo<ValueId> ? 0 : BytesOf(value);
+  };
+  std::uint64_t copies = bytes(outputs[0]);
+  if (inputs.size() == 2) {
+    const EinsumMoves moves(
+        Attributes(model_.NodeBytes(node), nullptr).Text("equation"));
+    copies = CappedSum(copies, moves.result ? copies : 0);
+    copies = CappedSum(copies, bytes(inputs[1]));
+    if (moves.right) copies = CappedSum(copies, bytes(inputs[1]));
+    if (moves.left) copies = CappedSum(copies, bytes(inputs[0]));
+  }
+  unknown_values_ = unknown;
+  return copies;
 }
 
 std::uint64_t MainRun::PeakOf(GraphId graph, int depth) {

@@ -37,7 +37,8 @@ class MainRun {
     NodeId node;
     bool is_constant = false;
     std::uint64_t cost = 0;  // FLOPs or time
-    // The most that its subgraphs or its function hold at once.
+    // The most that its subgraphs or its function hold at once, or the copies
+    // that an Einsum makes.
     std::uint64_t inside = 0;
     std::vector<std::uint32_t> reads = {};  // items, each once
     std::vector<std::uint32_t> makes = {};
@@ -78,6 +79,8 @@ class MainRun {
   // The most that the results of a body's nodes hold at once.
   std::uint64_t PeakOf(GraphId graph, int depth);
   std::uint64_t InsideOf(NodeId node, int depth);
+  // Bytes that the node holds beside its operands and results.
+  std::uint64_t CopiesOf(NodeId node);
 
   const Model& model_;
   const Shapes& shapes_;

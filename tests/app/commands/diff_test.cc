@@ -181,6 +181,89 @@ TEST(DiffTest, ANodeInAnotherLayerIsFoundAndTheLayersAreNamed) {
               "Softmax: layers.1 -> layers.0");
 }
 
+TEST(DiffTest, AValueFromAnotherLayerIsFoundWithBothModules) {
+  ExpectFound(
+      With(Base(), R"(input: "/layers.1/norm/LayerNormalization_output_0")",
+           R"(input: "/layers.0/norm/LayerNormalization_output_0")"),
+      "MatMul reads layers.0.norm instead of layers.1.norm");
+  ExpectFound(
+      With(Base(), R"(input: "/layers.1/Softmax_output_0" input: "shape")",
+           R"(input: "/layers.0/Softmax_output_0" input: "shape")"),
+      "Reshape reads layers.0 instead of layers.1");
+}
+
+TEST(DiffTest, AnInputOfTheModelInPlaceOfALayerIsFound) {
+  ExpectFound(
+      With(
+          Base(),
+          R"(input: "/layers.0/Softmax_output_0" input: "layers.1.norm.weight")",
+          R"(input: "x" input: "layers.1.norm.weight")"),
+      "LayerNormalization reads x instead of layers.0");
+}
+
+TEST(DiffTest, AnotherOutputOfTheSameNodeIsFound) {
+  const auto model = [](const std::string& read) {
+    return R"(ir_version: 8 opset_import { version: 17 } graph {
+        node { op_type: "Split" name: "/Split" input: "x" output: "q" output: "k" }
+        node { op_type: "Relu" name: "/act/Relu" input: ")" +
+           read + R"(" output: "y" }
+        input { name: "x" type { tensor_type { elem_type: 1 } } }
+        output { name: "y" type { tensor_type { elem_type: 1 } } } })";
+  };
+  const CliResult result = Diff(model("q"), model("k"));
+  EXPECT_EQ(result.exit, 1);
+  EXPECT_THAT(result.out, HasSubstr("Relu reads k instead of q"));
+}
+
+// Swapped inputs of a sum, and a cast between two nodes, are no other wiring.
+TEST(DiffTest, ValuesThatOnlyMoveAreTheSame) {
+  const auto model = [](const std::string& sum, const std::string& cast,
+                        const std::string& read) {
+    return R"(ir_version: 8 opset_import { version: 17 } graph {
+        node { op_type: "Relu" name: "/a/Relu" input: "x" output: "p" }
+        node { op_type: "Tanh" name: "/b/Tanh" input: "x" output: "q" })" +
+           cast + R"(node { op_type: "Add" name: "/Add" )" + sum +
+           R"( output: "s" } node { op_type: "Abs" name: "/c/Abs" input: ")" +
+           read + R"(" output: "y" }
+        input { name: "x" type { tensor_type { elem_type: 1 } } }
+        output { name: "y" type { tensor_type { elem_type: 1 } } } })";
+  };
+  const std::string plain = model(R"(input: "p" input: "q")", "", "s");
+  EXPECT_EQ(Diff(plain, model(R"(input: "q" input: "p")", "", "s")).exit, 0);
+  const CliResult cast = Diff(
+      plain,
+      model(R"(input: "r" input: "q")",
+            R"(node { op_type: "Cast" name: "/Cast" input: "p" output: "r" })",
+            "s"));
+  EXPECT_THAT(cast.out, HasSubstr("+Cast"));
+  EXPECT_THAT(cast.out, Not(HasSubstr("instead of")));
+  EXPECT_THAT(Diff(plain, model(R"(input: "p" input: "p")", "", "s")).out,
+              HasSubstr("Add reads a instead of b"));
+}
+
+TEST(DiffTest, AnOutputOfTheModelFromAnotherNodeIsFound) {
+  const auto model = [](const std::string& first, const std::string& second) {
+    return R"(ir_version: 8 opset_import { version: 17 } graph {
+        node { op_type: "Relu" name: "/a/Relu" input: "x" output: "p" }
+        node { op_type: "Relu" name: "/b/Relu" input: "p" output: "q" }
+        node { op_type: "Identity" input: ")" +
+           first + R"(" output: "y" } node { op_type: "Identity" input: ")" +
+           second + R"(" output: "z" }
+        input { name: "x" type { tensor_type { elem_type: 1 } } }
+        output { name: "y" type { tensor_type { elem_type: 1 } } }
+        output { name: "z" type { tensor_type { elem_type: 1 } } } })";
+  };
+  const CliResult result = Diff(model("p", "q"), model("q", "p"));
+  EXPECT_EQ(result.exit, 1);
+  EXPECT_THAT(result.out, HasSubstr("output y is b instead of a"));
+}
+
+TEST(DiffTest, WithoutWeightsItSaysThatTheyWereNotCompared) {
+  EXPECT_THAT(Diff(Base(), Base()).out, HasSubstr("were not compared"));
+  EXPECT_THAT(Diff(Base(), Base(), {"--weights"}).out,
+              Not(HasSubstr("were not compared")));
+}
+
 TEST(DiffTest, AnotherOpsetIsFound) {
   ExpectFound(With(Base(), "version: 17", "version: 18"),
               "opset ai.onnx 17 -> 18");

@@ -185,6 +185,22 @@ TEST_F(ReportTest, TwoModelsAreCompared) {
   EXPECT_FALSE(data["difference"]["modules"].empty());
 }
 
+// Weights are not read, so the page must not call the models equal.
+TEST_F(ReportTest, AComparisonSaysThatWeightsWereNotCompared) {
+  WriteText(Path("a.onnx"), SmallModel("/a/Relu"));
+  ASSERT_EQ(
+      RunCli({"report", Path("a.onnx"), Path("a.onnx"), "-o", Path("c.html")})
+          .exit,
+      0);
+  const std::string page = FileText(Path("c.html"));
+  const nlohmann::json difference = DataOf(page)["difference"];
+  EXPECT_EQ(difference["weights_compared"], false);
+  EXPECT_EQ(difference["altered"], 0);
+  EXPECT_TRUE(difference["opsets"].empty());
+  EXPECT_TRUE(difference["interface"].empty());
+  EXPECT_THAT(page, HasSubstr("weights were not compared"));
+}
+
 TEST_F(ReportTest, AFolderHasAnIndexAndAPageForEachModel) {
   std::filesystem::create_directories(Path("zoo/sub"));
   WriteText(Path("zoo/one.onnx"), SmallModel("/a/Relu"));

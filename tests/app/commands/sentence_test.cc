@@ -132,5 +132,77 @@ TEST_F(SentenceTest, AnUntaggedNodeIsSaidToBeOne) {
             "module made it");
 }
 
+// All nodes of a model have one role and one module.
+std::string SayInModel(const std::string& graph, NodeId node,
+                       const std::string& path, const Role& role) {
+  const std::string bytes = test::BytesFromText("graph { " + graph + " }");
+  const Model model = ReadModel(bytes);
+  Tagging tagging;
+  const ModuleId module = tagging.modules.Add(path);
+  for (const NodeId id : model.Nodes()) {
+    tagging.tags.resize(Index(id) + 1);
+    tagging.tags[id] = {module, tagging.roles.Add(role), Confidence::kHigh,
+                        Source::kScope};
+  }
+  return Sentence(model, tagging, node);
+}
+
+TEST(ServiceSentenceTest, AQuantizerNamesWhatItQuantizesAndForWhom) {
+  const Role role = {RoleType::kQuantization, "", AttentionKind::kNone, -1};
+  const std::string graph = R"(
+    node { op_type: "Relu" name: "/act/Relu" input: "x" output: "a" }
+    node { op_type: "QuantizeLinear" input: "a" input: "s" output: "b" }
+    node { op_type: "DequantizeLinear" input: "b" input: "s" output: "c" }
+    node { op_type: "DequantizeLinear" input: "w_q" input: "s" output: "w" }
+    node { op_type: "MatMul" name: "/fc/MatMul" input: "c" input: "w" output: "d" }
+    node { op_type: "Abs" input: "c" output: "e" }
+    initializer { name: "w_q" data_type: 3 dims: 2 dims: 2 }
+    initializer { name: "s" data_type: 1 }
+    input { name: "x" })";
+  EXPECT_EQ(SayInModel(graph, NodeId{1}, "act", role),
+            "This QuantizeLinear quantizes the result of the Relu /act/Relu "
+            "for the MatMul /fc/MatMul and 1 more: act; high");
+  EXPECT_EQ(SayInModel(graph, NodeId{2}, "act", role),
+            "This DequantizeLinear dequantizes the result of the Relu "
+            "/act/Relu for the MatMul /fc/MatMul and 1 more: act; high");
+  EXPECT_EQ(SayInModel(graph, NodeId{3}, "fc", role),
+            "This DequantizeLinear dequantizes the weight w_q for the MatMul "
+            "/fc/MatMul: fc; high");
+  EXPECT_EQ(SayInModel(R"(node { op_type: "QuantizeLinear" input: "x"
+                          output: "y" } input { name: "x" })",
+                       NodeId{0}, "fc", role),
+            "This QuantizeLinear quantizes the input x: fc; high");
+}
+
+TEST(ServiceSentenceTest, AConstantNamesItsReaderAndACopyItsWeight) {
+  const Role role = {RoleType::kConstant, "", AttentionKind::kNone, 0};
+  const std::string graph = R"(
+    node { op_type: "Constant" output: "c" }
+    node { op_type: "Identity" input: "a.weight" output: "b.weight" }
+    node { op_type: "Div" name: "/layers.0/attn/Div" input: "x" input: "c" output: "d" }
+    node { op_type: "MatMul" input: "d" input: "b.weight" output: "e" }
+    initializer { name: "a.weight" data_type: 1 dims: 2 dims: 2 })";
+  EXPECT_EQ(SayInModel(graph, NodeId{0}, "attn", role),
+            "This Constant is a constant in layer 0, read by the Div "
+            "/layers.0/attn/Div: attn; high");
+  EXPECT_EQ(SayInModel(graph, NodeId{1}, "b", role),
+            "This Identity copies the weight a.weight for the MatMul #3: b; "
+            "high");
+}
+
+TEST(ServiceSentenceTest, AStepOfAnMlpOrOfAHeadIsNoLayer) {
+  const std::string product =
+      R"(node { op_type: "MatMul" input: "x" input: "w" output: "y" })";
+  EXPECT_THAT(SayInModel(product, NodeId{0}, "pos_head.layers.0",
+                         {RoleType::kHead, "", AttentionKind::kNone, 0}),
+              testing::HasSubstr("belongs to the output head:"));
+  EXPECT_THAT(SayInModel(product, NodeId{0}, "mlp.layers.1",
+                         {RoleType::kFeedForward, "", AttentionKind::kNone, 1}),
+              testing::HasSubstr("belongs to the feed-forward network:"));
+  EXPECT_THAT(SayInModel(product, NodeId{0}, "layers.1.mlp",
+                         {RoleType::kFeedForward, "", AttentionKind::kNone, 1}),
+              testing::HasSubstr("layer 1's feed-forward network"));
+}
+
 }  // namespace
 }  // namespace onnx_tag

@@ -552,7 +552,8 @@ void Report(const CheckOptions& options, const Checked& checked,
   for (const TagFinding& finding : checked.findings) {
     findings.push_back(Shown(checked, finding));
   }
-  ReportAlone(options.model, CoverageText(coverage), findings,
+  ReportAlone(options.model, CoverageText(coverage), TaggedMembers(coverage),
+              findings,
               coverage.tagged > 0
                   ? ""
                   : "\n  1 file got no tag: " +

@@ -32,8 +32,8 @@ struct ModuleDifference {
   OperatorCounts removed;  // nodes that only A has
   // Nodes that are another operator in B.
   std::map<std::pair<std::string, std::string>, std::uint64_t> changed;
-  // Nodes with other attributes, types or shapes of weights: "Conv strides
-  // [1, 1] -> [2, 2]".
+  // Nodes with other inputs, attributes, types or shapes of weights: "Conv
+  // strides [1, 1] -> [2, 2]", "MatMul reads layers.0 instead of layers.1".
   OperatorCounts altered;
   std::uint64_t moved_in = 0;   // nodes that A has elsewhere
   std::uint64_t moved_out = 0;  // nodes that B has elsewhere

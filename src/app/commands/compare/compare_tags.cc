@@ -4,12 +4,14 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "app/commands/compare/compare.h"
 #include "app/commands/read/modules.h"
 #include "base/text.h"
+#include "core/graph/graph_facts.h"
 #include "file/io/mapped_file.h"
 #include "file/io/paths.h"
 #include "file/model/field_kinds.h"
@@ -194,6 +196,151 @@ bool WeightComparison::Differ(NodeId a, NodeId b) {
   return differ;
 }
 
+// ---------------------------------------------------------------- wiring
+// Which values two paired nodes read. Values correspond if paired nodes make
+// them; where one is made by a node that only one version has, nothing is said.
+class Wiring {
+ public:
+  // `counterparts`: by node of B.
+  Wiring(const TaggedModel& a, const TaggedModel& b,
+         const IdVector<NodeId, NodeId>& counterparts)
+      : a_(a),
+        b_(b),
+        counterparts_(counterparts),
+        paired_(a.model().node_count(), false),
+        facts_a_(a.model()),
+        facts_b_(b.model()),
+        roots_a_(Roots(a.model(), facts_a_)),
+        roots_b_(Roots(b.model(), facts_b_)) {
+    for (const NodeId node : counterparts) {
+      if (node != kNo<NodeId>) paired_[node] = true;
+    }
+    std::unordered_set<std::string_view> inputs;
+    for (const ValueId value : a.model()[GraphId{0}].inputs) {
+      if (a.model().InitializerOf(value) != nullptr) continue;
+      inputs.insert(a.model().ValueName(value));
+    }
+    for (const ValueId value : b.model()[GraphId{0}].inputs) {
+      const std::string_view name = b.model().ValueName(value);
+      if (inputs.contains(name)) shared_inputs_.insert(name);
+    }
+  }
+
+  // "reads layers.0.norm instead of layers.1.norm"; empty if nothing differs.
+  std::string Compare(NodeId node_a, NodeId node_b) const {
+    const auto old = a_.model().Inputs(node_a);
+    const auto now = b_.model().Inputs(node_b);
+    const std::size_t count = std::min(old.size(), now.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!Differ(old[i], now[i])) continue;
+      // Exporters choose the order of these inputs.
+      const bool swapped = count == 2 &&
+                           facts_b_.ops.Is(node_b, {OpKind::kCommutative}) &&
+                           !Differ(old[0], now[1]) && !Differ(old[1], now[0]);
+      return swapped ? "" : "reads " + Instead(old[i], now[i]);
+    }
+    return "";
+  }
+
+  // "output y is layers.0 instead of layers.1", for each output that both have.
+  void CompareOutputs(std::vector<std::string>& differences) const {
+    std::unordered_map<std::string_view, ValueId> in_a;
+    for (const ValueId value : a_.model()[GraphId{0}].outputs) {
+      in_a.emplace(a_.model().ValueName(value), value);
+    }
+    for (const ValueId value : b_.model()[GraphId{0}].outputs) {
+      const auto at = in_a.find(b_.model().ValueName(value));
+      if (at == in_a.end() || !Differ(at->second, value)) continue;
+      differences.push_back(Message("output {} is {}", Short{at->first, 100},
+                                    Ours{Instead(at->second, value)}));
+    }
+  }
+
+ private:
+  // By value: where it comes from, before nodes that only move it.
+  static IdVector<ValueId, ValueId> Roots(const Model& model,
+                                          const GraphFacts& facts) {
+    IdVector<ValueId, ValueId> roots;
+    for (const ValueId value : AllIds<ValueId>(model.value_count())) {
+      roots.Add(value);
+    }
+    for (const NodeId node : model.Nodes()) {
+      const auto inputs = model.Inputs(node);
+      const auto outputs = model.Outputs(node);
+      if (inputs.empty() || inputs[0] == kNo<ValueId> || outputs.empty() ||
+          outputs[0] == kNo<ValueId> ||
+          !facts.ops.Is(
+              node, {OpKind::kIdentity, OpKind::kDropout, OpKind::kCast,
+                     OpKind::kQuantizer, OpKind::kDequantizer, OpKind::kReshape,
+                     OpKind::kTranspose, OpKind::kExpand})) {
+        continue;
+      }
+      roots[outputs[0]] = roots[inputs[0]];
+    }
+    return roots;
+  }
+
+  bool Differ(ValueId old, ValueId now) const {
+    if (old == kNo<ValueId> || now == kNo<ValueId> ||
+        !facts_a_.data.Contains(old) || !facts_b_.data.Contains(now)) {
+      return false;
+    }
+    old = roots_a_[old];
+    now = roots_b_[now];
+    const NodeId maker_a = a_.model().Producer(old);
+    const NodeId maker_b = b_.model().Producer(now);
+    const bool known_a =
+        maker_a != kNo<NodeId>
+            ? paired_[maker_a]
+            : shared_inputs_.contains(a_.model().ValueName(old));
+    const bool known_b =
+        maker_b != kNo<NodeId>
+            ? counterparts_[maker_b] != kNo<NodeId>
+            : shared_inputs_.contains(b_.model().ValueName(now));
+    if (!known_a || !known_b) return false;
+    if (maker_a == kNo<NodeId> || maker_b == kNo<NodeId>) {
+      return maker_a != maker_b ||
+             a_.model().ValueName(old) != b_.model().ValueName(now);
+    }
+    return counterparts_[maker_b] != maker_a ||
+           (a_.model().OpType(maker_a) == b_.model().OpType(maker_b) &&
+            Place(a_.model().Outputs(maker_a), old) !=
+                Place(b_.model().Outputs(maker_b), now));
+  }
+
+  static std::size_t Place(std::span<const ValueId> values, ValueId value) {
+    return static_cast<std::size_t>(
+        std::find(values.begin(), values.end(), value) - values.begin());
+  }
+
+  // By modules, or by names where these are the same.
+  std::string Instead(ValueId old, ValueId now) const {
+    const auto module = [](const TaggedModel& model, ValueId value) {
+      const NodeId maker = model.model().Producer(value);
+      return maker == kNo<NodeId> || !model.tagging().tags[maker].tagged()
+                 ? Message("{}", Short{model.model().ValueName(value), 100})
+                 : model.tagging().modules.Shown(
+                       model.tagging().tags[maker].module);
+    };
+    const std::string from = module(a_, roots_a_[old]);
+    const std::string to = module(b_, roots_b_[now]);
+    return from == to ? Message("{} instead of {}",
+                                Short{b_.model().ValueName(now), 100},
+                                Short{a_.model().ValueName(old), 100})
+                      : to + " instead of " + from;
+  }
+
+  const TaggedModel& a_;
+  const TaggedModel& b_;
+  const IdVector<NodeId, NodeId>& counterparts_;
+  IdVector<NodeId, bool> paired_;
+  std::unordered_set<std::string_view> shared_inputs_;
+  const GraphFacts facts_a_;
+  const GraphFacts facts_b_;
+  const IdVector<ValueId, ValueId> roots_a_;
+  const IdVector<ValueId, ValueId> roots_b_;
+};
+
 // ---------------------------------------------------------------- modules
 // The modules of both versions, by path; the first stands for untagged nodes.
 class Comparison {
@@ -209,6 +356,7 @@ class Comparison {
   TagDifference Compare() {
     IdVector<NodeId, NodeId> counterparts = Counterparts();
     PairFound(counterparts);
+    const Wiring wiring(a_, b_, counterparts);
     IdVector<NodeId, bool> paired(a_.model().node_count(), false);
     for (const NodeId node : b_.model().Nodes()) {
       const NodeId counterpart = counterparts[node];
@@ -217,7 +365,7 @@ class Comparison {
         ++RowB(node).added[std::string(b_.model().OpType(node))];
       } else {
         paired[counterpart] = true;
-        ComparePair(counterpart, node);
+        ComparePair(counterpart, node, wiring);
       }
     }
     for (const NodeId node : a_.model().Nodes()) {
@@ -231,6 +379,7 @@ class Comparison {
       result_.opsets = CompareOpsets(a_.model(), b_.model());
       result_.interface = CompareInterfaces(a_.model(), b_.model());
     }
+    wiring.CompareOutputs(result_.interface);
     if (weights_) {
       result_.equal_weights = weights_->equal();
       result_.changed_weights = weights_->changed();
@@ -307,7 +456,7 @@ class Comparison {
     return model.tagging().tags[node].source == Source::kStructure;
   }
 
-  void ComparePair(NodeId a, NodeId b) {
+  void ComparePair(NodeId a, NodeId b, const Wiring& wiring) {
     ModuleDifference& from = RowA(a);
     ModuleDifference& to = RowB(b);
     if (&from != &to) {
@@ -321,6 +470,9 @@ class Comparison {
     if (op_a != op_b) {
       ++to.changed[{std::string(op_a), std::string(op_b)}];
       return;
+    }
+    if (const std::string other = wiring.Compare(a, b); !other.empty()) {
+      ++to.altered[Message("{} {}", op_b, Ours{other})];
     }
     if (a_.file() != nullptr && b_.file() != nullptr) {
       for (const std::string& difference :

@@ -283,8 +283,11 @@ void AddHead(std::string_view letter, const Side& side, std::uint64_t modules,
   }
 }
 
-std::string Totals(const TagDifference& difference) {
-  if (difference.empty()) return "no difference";
+std::string Totals(const TagDifference& difference, bool weights) {
+  if (difference.empty()) {
+    return weights ? "no difference"
+                   : "no difference; values of weights were not compared";
+  }
   std::vector<std::string> words;
   const auto add = [&](std::uint64_t count, std::string_view what) {
     if (count == 0) return;
@@ -294,7 +297,8 @@ std::string Totals(const TagDifference& difference) {
   add(difference.removed, "removed");
   add(difference.changed, "with a different operator");
   add(difference.moved.size(), "in a different module");
-  add(difference.altered, "other attributes, constants, types or shapes");
+  add(difference.altered,
+      "other inputs, attributes, constants, types or shapes");
   add(difference.roles, "with a different role");
   for (const std::string& opset : difference.opsets) {
     words.push_back("opset " + opset);
@@ -315,7 +319,7 @@ void AddText(const Side& a, const Side& b, const TagDifference& difference,
   const std::vector<DiffRow> rows = FoldRows(difference);
   const std::vector<std::string> moves =
       FoldMoves(*a.model, *b.model, difference);
-  const std::string totals = Totals(difference);
+  const std::string totals = Totals(difference, weights);
   AddHead("A", a, difference.modules_a, result);
   AddHead("B", b, difference.modules_b, result);
   result.Line("");

@@ -154,6 +154,11 @@ std::string AdviceFor(std::string_view dialect, std::string_view producer) {
          "map (--hierarchy FILE)\nhelps with any file.";
 }
 
+// In [0, 1]; 1 for a model without nodes.
+double Part(std::uint64_t nodes, std::uint64_t all) {
+  return all == 0 ? 1.0 : static_cast<double>(nodes) / static_cast<double>(all);
+}
+
 // Nodes that the root got for want of anything better are covered, but
 // nobody would say that they were found.
 std::uint64_t PlacedNodes(const Tagging& tagging) {
@@ -182,12 +187,6 @@ std::string ConfidenceText(const Coverage& coverage) {
   return text;
 }
 
-std::string SureText(const Coverage& coverage) {
-  return fmt::format(
-      "{} sure, {} found, {} guessed", WithThousands(coverage.sure),
-      WithThousands(coverage.found()), WithThousands(coverage.guessed()));
-}
-
 std::string PercentText(std::uint64_t part, std::uint64_t whole) {
   if (whole == 0 || part == whole) return "100 %";
   if (part == 0) return "0 %";
@@ -197,8 +196,10 @@ std::string PercentText(std::uint64_t part, std::uint64_t whole) {
 }
 
 std::string CoverageText(const Coverage& coverage) {
-  std::string text =
-      fmt::format("{}: {}", Count(coverage.nodes, "node"), SureText(coverage));
+  std::string text = fmt::format(
+      "{}: {} sure, {} found, {} guessed", Count(coverage.nodes, "node"),
+      WithThousands(coverage.sure), WithThousands(coverage.found()),
+      WithThousands(coverage.guessed()));
   // Tagged, since the strategy promises it, but no module was found for them.
   const std::uint64_t auxiliary =
       coverage.by_source[static_cast<std::size_t>(Source::kAuxiliary)];
@@ -210,10 +211,15 @@ std::string CoverageText(const Coverage& coverage) {
 }
 
 Datum::Members TaggedMembers(const Coverage& coverage) {
-  return {{"nodes", coverage.nodes},
-          {"tagged", coverage.tagged},
-          {"untagged", coverage.untagged()},
-          {"coverage", Datum::Share(coverage.share())}};
+  return {
+      {"nodes", coverage.nodes},
+      {"tagged", coverage.tagged},
+      {"untagged", coverage.untagged()},
+      {"coverage", Datum::Share(coverage.share())},
+      {"sure_coverage", Datum::Share(Part(coverage.sure, coverage.nodes))},
+      {"found_coverage",
+       Datum::Share(
+           coverage.nodes == 0 ? 0 : Part(coverage.found(), coverage.nodes))}};
 }
 
 Datum::Members CoverageMembers(const Coverage& coverage) {
@@ -231,10 +237,7 @@ std::vector<std::string> UnmetCounts(const Coverage& coverage,
   const bool with_found = options.count_structure;
   const std::uint64_t counted =
       coverage.sure + (with_found ? coverage.found() : 0);
-  const double percent = coverage.nodes == 0
-                             ? 100.0
-                             : 100.0 * static_cast<double>(counted) /
-                                   static_cast<double>(coverage.nodes);
+  const double percent = 100.0 * Part(counted, coverage.nodes);
   if (percent < options.min_coverage) {
     std::string without;
     if (coverage.guessed() > 0) {
@@ -247,8 +250,9 @@ std::vector<std::string> UnmetCounts(const Coverage& coverage,
                              Count(coverage.found(), "tag"));
     }
     findings.push_back(fmt::format(
-        "coverage is {:.2f} %{}, but --min-coverage requires {:g} %", percent,
-        without, options.min_coverage));
+        "{} coverage is {:.2f} %{}, but --min-coverage requires {:g} %",
+        with_found ? "sure and found" : "sure", percent, without,
+        options.min_coverage));
   }
   const std::uint64_t found = with_found ? 0 : coverage.found();
   const std::uint64_t untagged = coverage.untagged() + found;

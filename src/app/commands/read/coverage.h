@@ -18,17 +18,14 @@ namespace onnx_tag {
 // "9 nodes: 4 sure, 3 found, 1 guessed, 1 untagged"
 std::string CoverageText(const Coverage& coverage);
 
-// "4 sure, 3 found, 1 guessed": medium or better, in blocks found in the graph
-// alone, low.
-std::string SureText(const Coverage& coverage);
-
 // "120 certain, 16 high"; "" where nothing is tagged.
 std::string ConfidenceText(const Coverage& coverage);
 
 // "99.3 %", and 100 or 0 only where it is all or nothing.
 std::string PercentText(std::uint64_t part, std::uint64_t whole);
 
-// `"nodes": 5, "tagged": 4, ..., "coverage": 0.8`
+// `"nodes": 5, "tagged": 4, ..., "coverage": 0.8`, and beside it the share of
+// sure tags, which gates count, and of those found in the graph alone.
 Datum::Members TaggedMembers(const Coverage& coverage);
 // The same, with `by_confidence` and `by_source`.
 Datum::Members CoverageMembers(const Coverage& coverage);

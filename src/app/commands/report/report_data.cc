@@ -468,6 +468,7 @@ Datum DifferenceValue(const TagDifference& difference) {
                           {"added", OperatorsValue(row.added)},
                           {"removed", OperatorsValue(row.removed)},
                           {"changed", ListOf(row.changed, changed)},
+                          {"altered", OperatorsValue(row.altered)},
                           {"moved_in", row.moved_in},
                           {"moved_out", row.moved_out},
                           {"roles", row.roles}});
@@ -475,8 +476,12 @@ Datum DifferenceValue(const TagDifference& difference) {
   return Datum::Object({{"added", difference.added},
                         {"removed", difference.removed},
                         {"changed", difference.changed},
+                        {"altered", difference.altered},
                         {"moved", difference.moved.size()},
                         {"roles", difference.roles},
+                        {"opsets", difference.opsets},
+                        {"interface", difference.interface},
+                        {"weights_compared", false},
                         {"modules", ListOf(difference.modules, module)}});
 }
 

@@ -11,6 +11,7 @@
 #include "app/commands/select/layer_rules.h"
 #include "app/render/facts.h"
 #include "app/render/render.h"
+#include "core/graph/operators.h"
 #include "core/tagging/words.h"
 #include "onnx_tag/error.h"
 
@@ -111,13 +112,43 @@ ToolInput WriteNames(const Selection& selection, const SelectOptions& options) {
 }
 
 // ---------------------------------------------------------------- quantizers
+// A note on products whose weights another node passes on: ONNX Runtime's
+// quantizer looks for weights among the initializers.
+std::vector<std::string> HiddenWeights(const Selection& selection,
+                                       const SelectOptions& options) {
+  const Model& model = selection.model.model();
+  if (options.exclude || selection.model.file() == nullptr) return {};
+  const std::vector<bool> constant = ConstantNodes(model);
+  std::vector<std::string> lines;
+  for (const NodeId node : selection.nodes) {
+    const OpKinds kinds = Describe(FindOp(model.OpType(node))).kinds;
+    if (!kinds.HasAnyOf({OpKind::kProduct, OpKind::kConvolution}) ||
+        kinds.HasAnyOf(OpKind::kInteger) || model.Inputs(node).size() < 2 ||
+        model.Inputs(node)[1] == kNo<ValueId>) {
+      continue;
+    }
+    const NodeId maker = model.Producer(model.Inputs(node)[1]);
+    if (maker == kNo<NodeId> || !constant[model[maker].index]) continue;
+    lines.push_back(NodeLine(
+        model, node,
+        Message("its weight is behind {}", Short{model.OpType(maker), 40})));
+  }
+  if (lines.empty()) return {};
+  return {fmt::format(
+      "the tool skips {}, or leaves the weight in float: it quantizes "
+      "initializers; fold constants first{}",
+      Count(lines.size(), "product"), ListLines(lines))};
+}
+
 ToolInput WriteOrtQuant(const Selection& selection,
                         const SelectOptions& options) {
   const Names names =
       NamesOf(selection, selection.nodes, {.splits_gemm = true});
   return {Arguments(options,
                     {{"nodes_to_quantize", options.exclude ? Names() : names},
-                     {"nodes_to_exclude", options.exclude ? names : Names()}})};
+                     {"nodes_to_exclude", options.exclude ? names : Names()}}),
+          {},
+          HiddenWeights(selection, options)};
 }
 
 ToolInput WriteOlive(const Selection& selection, const SelectOptions& options) {
@@ -126,8 +157,10 @@ ToolInput WriteOlive(const Selection& selection, const SelectOptions& options) {
       {{"type", "OnnxDynamicQuantization"},
        {options.exclude ? "nodes_to_exclude" : "nodes_to_quantize",
         NamesOf(selection, selection.nodes, {.splits_gemm = true})}});
-  return {JsonLine(
-      Datum::Object({{"passes", Datum::Object({{"quantization", pass}})}}))};
+  return {JsonLine(Datum::Object(
+              {{"passes", Datum::Object({{"quantization", pass}})}})),
+          {},
+          HiddenWeights(selection, options)};
 }
 
 ToolInput WriteModelopt(const Selection& selection,
@@ -479,7 +512,7 @@ Result RunSelect(const SelectOptions& options, Terminal& terminal) {
   }
   result.exit_code = ExitCode::kOk;
   result.document = std::move(input.text);
-  for (const std::string& note : input.notes) terminal.Note("{}", note);
+  for (const std::string& note : input.notes) terminal.Note("{}", Ours{note});
   return result;
 }
 

@@ -151,6 +151,136 @@ std::string WhatItDoes(const Role& role, std::string_view op) {
       role.layer < 0 ? std::string() : fmt::format(" in layer {}", role.layer));
 }
 
+// The element of a list that the layer of a role counts; kNo if no index of the
+// path is that number.
+ModuleId LayerModule(const ModuleTree& tree, ModuleId module, int layer) {
+  ModuleId outermost = kNo<ModuleId>;
+  for (ModuleId id = module; id != kNo<ModuleId>; id = tree.Parent(id)) {
+    if (tree.Atom(id) == std::to_string(layer)) outermost = id;
+  }
+  return outermost;
+}
+
+// Whether people call an element of a list a layer: it has parts, or more than
+// one product, and is not a step inside an output head.
+bool IsLayer(const Model& model, const Tagging& tagging, ModuleId element) {
+  const ModuleTree& tree = tagging.modules;
+  std::size_t products = 0;
+  bool has_head = false;
+  bool has_others = false;
+  for (const NodeId node : model.Nodes()) {
+    const Tag& tag = tagging.tags[node];
+    if (!tag.tagged() || tree.CommonAncestor(tag.module, element) != element) {
+      continue;
+    }
+    products += Describe(FindOp(model.OpType(node)))
+                    .kinds.HasAnyOf({OpKind::kProduct, OpKind::kConvolution});
+    switch (tagging.roles[tag.role].type) {
+      case RoleType::kHead:
+        has_head = true;
+        break;
+      case RoleType::kActivation:
+      case RoleType::kConstant:
+      case RoleType::kShape:
+      case RoleType::kQuantization:
+        break;
+      default:
+        has_others = true;
+    }
+  }
+  return (has_others || !has_head) &&
+         (products > 1 || !tree.Children(element).empty());
+}
+
+// The role as the sentence has it: without the index of a list that holds no
+// layers.
+Role SaidRole(const Model& model, const Tagging& tagging, const Tag& tag) {
+  Role role = tagging.roles[tag.role];
+  if (role.layer < 0) return role;
+  const ModuleId element = LayerModule(tagging.modules, tag.module, role.layer);
+  if (element != kNo<ModuleId> && !IsLayer(model, tagging, element)) {
+    role.layer = -1;
+  }
+  return role;
+}
+
+// "the Add /encoder/Add", "the MatMul #17"
+std::string NodeText(const Model& model, NodeId node) {
+  return Message("the {} {}", Short{model.OpType(node), 60},
+                 model[node].name.empty() ? Short{model.Address(node), 100}
+                                          : Short{model[node].name, 100});
+}
+
+bool IsQuantizer(const Model& model, NodeId node) {
+  return Describe(FindOp(model.OpType(node)))
+      .kinds.HasAnyOf({OpKind::kQuantizer, OpKind::kDequantizer});
+}
+
+// "the MatMul /query/MatMul and 2 more": the nodes that read a value, behind
+// quantizers, too; empty if there are none.
+std::string ReadersText(const Model& model, ValueId value) {
+  std::vector<NodeId> readers;
+  std::vector<ValueId> open = {value};
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    for (const NodeId reader : model.Consumers(open[i])) {
+      if (IsQuantizer(model, reader) && !model.Outputs(reader).empty() &&
+          model.Outputs(reader)[0] != kNo<ValueId>) {
+        open.push_back(model.Outputs(reader)[0]);
+      } else {
+        readers.push_back(reader);
+      }
+    }
+  }
+  if (readers.empty()) return "";
+  std::string text = NodeText(model, readers[0]);
+  if (readers.size() > 1) {
+    text += fmt::format(" and {} more", WithThousands(readers.size() - 1));
+  }
+  return text;
+}
+
+// "the weight query.weight", "the result of the Add /encoder/Add", before any
+// quantizer.
+std::string SourceText(const Model& model, ValueId value) {
+  NodeId maker = model.Producer(value);
+  for (std::size_t steps = 0;
+       steps < 4 && maker != kNo<NodeId> && IsQuantizer(model, maker) &&
+       !model.Inputs(maker).empty() && model.Inputs(maker)[0] != kNo<ValueId>;
+       ++steps) {
+    value = model.Inputs(maker)[0];
+    maker = model.Producer(value);
+  }
+  if (maker != kNo<NodeId>) return "the result of " + NodeText(model, maker);
+  return Message("the {} {}",
+                 model.InitializerOf(value) != nullptr ? "weight" : "input",
+                 Short{model.ValueName(value), 100});
+}
+
+// What a quantizer quantizes, whose a constant is; empty for other nodes.
+std::string WhatItServes(const Model& model, NodeId node,
+                         const std::string& does) {
+  const OpKinds kinds = Describe(FindOp(model.OpType(node))).kinds;
+  if (model.Outputs(node).empty() || model.Outputs(node)[0] == kNo<ValueId>) {
+    return "";
+  }
+  const std::string readers = ReadersText(model, model.Outputs(node)[0]);
+  if (kinds.HasAnyOf(OpKind::kConstant)) {
+    return does.empty() || readers.empty() ? "" : does + ", read by " + readers;
+  }
+  const bool copies = kinds.HasAnyOf(OpKind::kIdentity);
+  if ((!copies && !IsQuantizer(model, node)) || model.Inputs(node).empty() ||
+      model.Inputs(node)[0] == kNo<ValueId>) {
+    return "";
+  }
+  const std::string source = SourceText(model, model.Inputs(node)[0]);
+  if (copies && !source.starts_with("the weight")) return "";
+  return fmt::format("{} {}{}",
+                     copies                                 ? "copies"
+                     : kinds.HasAnyOf(OpKind::kDequantizer) ? "dequantizes"
+                                                            : "quantizes",
+                     source, readers.empty() ? "" : " for " + readers);
+}
+
 // The mark of a class that is only guessed.
 std::string_view Doubt(const Tagging& tagging, ModuleId module) {
   const ModuleFacts* const facts = tagging.FactsOf(module);
@@ -307,7 +437,10 @@ std::string Sentence(const Model& model, const Tagging& tagging, NodeId node) {
         "This {} stays untagged: nothing in the file says which module made it",
         op);
   }
-  std::string does = WhatItDoes(tagging.roles[tag.role], model.OpType(node));
+  std::string does =
+      WhatItDoes(SaidRole(model, tagging, tag), model.OpType(node));
+  const std::string serves = WhatItServes(model, node, does);
+  if (!serves.empty()) does = serves;
   if (does.empty()) does = "belongs to a module";
   const std::string class_text = ClassText(tagging, tag.module);
   std::string sure(EnumToWord(kConfidenceNames, tag.confidence));

@@ -158,7 +158,11 @@ void MemoryView::AddPeak(Result& result) const {
   }
   const std::uint64_t inside = run_.steps()[peak_step_].inside;
   if (inside > 0) {
-    result.Line("  {:>9}  inside its body", BytesText(inside));
+    const bool copies =
+        FindOp(model.OpType(run_.steps()[peak_step_].node)) == Op::kEinsum;
+    result.Line("  {:>9}  {}", BytesText(inside),
+                copies ? "in copies of operands and result that it makes"
+                       : "inside its body");
   }
   result.Line("\nAssumed: {}.", kAssumptions);
 }

@@ -152,11 +152,19 @@ void AddHeader(const View& view, Result& result) {
               RootText(view.tagging.root, !view.tagging.facts.empty()));
   result.Line("  producer    {}{}", OrUnknown(about.producer),
               about.dialect.empty() ? "" : ", dialect " + about.dialect);
-  result.Line("  tagged      {} of {} ({}){}{}", WithThousands(coverage.tagged),
-              WithThousands(coverage.nodes),
-              PercentText(coverage.tagged, coverage.nodes),
-              coverage.tagged == 0 ? "" : ": ",
-              coverage.tagged == 0 ? "" : SureText(coverage));
+  const auto percent = [&](std::uint64_t nodes) {
+    return PercentText(nodes, coverage.nodes);
+  };
+  result.Line(
+      "  tagged      {} of {} ({}){}", WithThousands(coverage.tagged),
+      WithThousands(coverage.nodes), percent(coverage.tagged),
+      coverage.tagged == 0
+          ? ""
+          : fmt::format(": {} sure ({}), {} found ({}), {} guessed",
+                        WithThousands(coverage.sure), percent(coverage.sure),
+                        WithThousands(coverage.found()),
+                        percent(coverage.found()),
+                        WithThousands(coverage.guessed())));
   if (coverage.tagged > 0) {
     result.Line("  confidence  {}", ConfidenceText(coverage));
     result.Line("  evidence    {}",
@@ -400,9 +408,8 @@ Table TreeTable(const std::shared_ptr<const View>& view,
 void AddTotals(const View& view, Result& result) {
   const Coverage& coverage = view.coverage;
   if (view.whole()) {
-    result.Line("\n{}: {} tagged ({}) + {} untagged",
-                Count(coverage.nodes, "node"), WithThousands(coverage.tagged),
-                PercentText(coverage.tagged, coverage.nodes),
+    result.Line("\n{}: {} tagged + {} untagged", Count(coverage.nodes, "node"),
+                WithThousands(coverage.tagged),
                 WithThousands(coverage.untagged()));
     return;
   }

@@ -116,6 +116,8 @@ Facts OutcomeFacts(const Outcome& row, std::string_view first) {
   }
   add("auxiliary", Auxiliary(coverage));
   add_text("", "tagged", 9, PercentText(coverage.tagged, coverage.nodes));
+  add_text("", "sure", 7, PercentText(coverage.sure, coverage.nodes));
+  add_text("", "found", 7, PercentText(coverage.found(), coverage.nodes));
   for (std::size_t i = kConfidenceNames.size(); i-- > 0;) {
     add_text("by_confidence." + std::string(kConfidenceNames[i]),
              kConfidenceNames[i], i == 3 ? 9 : 8, coverage.by_confidence[i]);

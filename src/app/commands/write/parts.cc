@@ -179,15 +179,17 @@ struct Border {
   std::size_t first;  // index of its first node in the main graph
 };
 
-// By module: the index of the first node of the main graph that is in it or
-// below it; the number of nodes if there is none.
+// By module: the place of the first node of the main graph that is in it or
+// below it and depends on an input; the number of nodes if there is none.
+// Exporters put constants, such as copies of shared weights, first.
 IdVector<ModuleId, std::size_t> FirstNodes(const Model& model,
                                            const Tagging& tagging) {
   const std::vector<NodeId>& nodes = model[GraphId{0}].nodes;
+  const std::vector<bool> constant = ConstantNodes(model);
   IdVector<ModuleId, std::size_t> first(tagging.modules.size(), nodes.size());
   for (std::size_t i = nodes.size(); i-- > 0;) {
     const Tag& tag = tagging.tags[nodes[i]];
-    if (tag.tagged()) first[tag.module] = i;
+    if (tag.tagged() && !constant[i]) first[tag.module] = i;
   }
   RollUp(tagging.modules, first, [](std::size_t& around, std::size_t below) {
     around = std::min(around, below);
@@ -204,8 +206,9 @@ std::vector<Border> FindBorders(const SplitOptions& options, const Model& model,
     const ModuleId module = FindModule(tagging.modules, path, options.model);
     if (first[module] == model[GraphId{0}].nodes.size()) {
       Fail(ErrorKind::kUsage,
-           "{}: the module '{}' has no node in the main graph", options.model,
-           path);
+           "{}: the module '{}' has no node in the main graph that depends on "
+           "an input",
+           options.model, path);
     }
     borders.push_back({path, module, first[module]});
   }
@@ -224,9 +227,11 @@ std::vector<Border> FindBorders(const SplitOptions& options, const Model& model,
 // The part of each node of the main graph: the last border that it is behind,
 // counting what its inputs are behind. So no part needs a later one. A node
 // that no border is before goes into the first part, wherever it stands.
+// Constants are behind no border: each part has its own.
 std::vector<std::size_t> PartsOfNodes(const Model& model,
                                       const Tagging& tagging,
-                                      const std::vector<Border>& borders) {
+                                      const std::vector<Border>& borders,
+                                      const std::vector<bool>& constant) {
   IdVector<ModuleId, std::size_t> behind(tagging.modules.size(), 0);
   for (std::size_t i = 0; i < borders.size(); ++i) {
     behind[borders[i].module] = i + 1;
@@ -235,7 +240,10 @@ std::vector<std::size_t> PartsOfNodes(const Model& model,
     here = std::max(here, around);
   });
   std::vector<std::size_t> parts(model.node_count(), 0);
-  for (const NodeId node : model[GraphId{0}].nodes) {
+  const std::vector<NodeId>& main = model[GraphId{0}].nodes;
+  for (std::size_t i = 0; i < main.size(); ++i) {
+    if (constant[i]) continue;
+    const NodeId node = main[i];
     std::size_t& part = parts[Index(node)];
     const Tag& tag = tagging.tags[node];
     if (tag.tagged()) part = behind[tag.module];
@@ -251,9 +259,9 @@ std::vector<std::size_t> PartsOfNodes(const Model& model,
 std::vector<std::vector<NodeId>> NodesOfParts(
     const TaggedModel& tagged, const std::vector<Border>& borders) {
   const Model& model = tagged.model();
-  const std::vector<std::size_t> parts =
-      PartsOfNodes(model, tagged.tagging(), borders);
   const std::vector<bool> constant = ConstantNodes(model);
+  const std::vector<std::size_t> parts =
+      PartsOfNodes(model, tagged.tagging(), borders, constant);
   std::vector<std::vector<NodeId>> nodes(borders.size() + 1);
   const std::vector<NodeId>& main = model[GraphId{0}].nodes;
   for (std::size_t i = 0; i < main.size(); ++i) {

@@ -186,7 +186,7 @@ Result RunScrub(const ScrubOptions& options, Terminal& terminal) {
   }
   if (!IsForCi(options.format)) return result;
   ReportAlone(options.model,
-              Count(texts.removable_bytes(), "byte") + " of private text",
+              Count(texts.removable_bytes(), "byte") + " of private text", {},
               FindingsOf(texts), "", options.format, terminal);
   Result reported;
   reported.exit_code = result.exit_code;

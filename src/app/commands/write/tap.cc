@@ -55,6 +55,7 @@ class ModuleValues {
  private:
   using Lists = IdVector<ModuleId, std::vector<ValueId>>;
   void FindPlaces();
+  void FindMembers();
   void FindOutputs();
   void FindInputs();
   template <typename IsPreferred>
@@ -70,6 +71,7 @@ class ModuleValues {
   Lists outputs_;
   Lists inputs_;
   IdVector<ModuleId, Places> places_;
+  IdVector<NodeId, bool> is_member_;  // of the module that its tag names
 };
 
 ModuleValues::ModuleValues(const Model& model, const Tagging& tagging,
@@ -81,6 +83,7 @@ ModuleValues::ModuleValues(const Model& model, const Tagging& tagging,
       inputs_(tagging.modules.size()),
       places_(tagging.modules.size()) {
   FindPlaces();
+  FindMembers();
   FindOutputs();
   FindInputs();
   PreferData(outputs_);
@@ -109,9 +112,46 @@ void ModuleValues::FindPlaces() {
   });
 }
 
+// A module ends with nodes that have evidence. A node that takes their result
+// apart, such as a Split of torch.chunk without metadata, may be its caller's:
+// so it is if only nodes outside, or a further call of the module, read it.
+void ModuleValues::FindMembers() {
+  const ModuleTree& tree = tagging_.modules;
+  IdVector<ModuleId, NodeId> first(tree.size(), kNo<NodeId>);
+  for (const NodeId node : model_.Nodes()) {
+    const Tag& tag = tagging_.tags[node];
+    is_member_.Add(tag.tagged());
+    if (!tag.tagged()) continue;
+    if (first[tag.module] == kNo<NodeId>) first[tag.module] = node;
+    const auto inputs = model_.Inputs(node);
+    if (tag.confidence > Confidence::kLow || tag.source == Source::kStructure ||
+        tag.module == ModuleTree::kRoot || model_.Outputs(node).size() < 2 ||
+        inputs.empty() || inputs[0] == kNo<ValueId> ||
+        !Describe(FindOp(model_.OpType(node))).kinds.HasAnyOf(OpKind::kSlice)) {
+      continue;
+    }
+    const NodeId maker = model_.Producer(inputs[0]);
+    is_member_[node] = maker == kNo<NodeId> || !tagging_.tags[maker].tagged() ||
+                       tagging_.tags[maker].confidence == Confidence::kLow;
+  }
+  for (const NodeId node : model_.Nodes()) {
+    const Tag& tag = tagging_.tags[node];
+    if (is_member_[node] || !tag.tagged()) continue;
+    for (const ValueId value : model_.Outputs(node)) {
+      if (value == kNo<ValueId>) continue;
+      for (const NodeId reader : model_.Consumers(value)) {
+        const Tag& read = tagging_.tags[reader];
+        is_member_[node] =
+            is_member_[node] ||
+            (read.tagged() && first[read.module] > node &&
+             tree.CommonAncestor(read.module, tag.module) == tag.module);
+      }
+    }
+  }
+}
+
 ModuleId ModuleValues::ModuleOf(NodeId node) const {
-  return tagging_.tags[node].tagged() ? tagging_.tags[node].module
-                                      : ModuleTree::kRoot;
+  return is_member_[node] ? tagging_.tags[node].module : ModuleTree::kRoot;
 }
 
 // A value leaves every module from its maker's up to the first that holds all
@@ -119,7 +159,7 @@ ModuleId ModuleValues::ModuleOf(NodeId node) const {
 void ModuleValues::FindOutputs() {
   const ModuleTree& tree = tagging_.modules;
   for (const NodeId node : model_[GraphId{0}].nodes) {
-    if (!tagging_.tags[node].tagged()) continue;
+    if (!is_member_[node]) continue;
     const ModuleId maker = tagging_.tags[node].module;
     for (const ValueId value : model_.Outputs(node)) {
       if (value == kNo<ValueId>) continue;
@@ -139,7 +179,7 @@ void ModuleValues::FindOutputs() {
 void ModuleValues::FindInputs() {
   const ModuleTree& tree = tagging_.modules;
   for (const NodeId node : model_[GraphId{0}].nodes) {
-    if (!tagging_.tags[node].tagged()) continue;
+    if (!is_member_[node]) continue;
     const ModuleId reader = tagging_.tags[node].module;
     for (const ValueId value : edit::ReadsOf(model_, node)) {
       if (model_.InitializerOf(value) != nullptr) continue;
