@@ -79,9 +79,9 @@ std::vector<std::pair<std::string, std::string>> ParseRenames(
     std::string_view record) {
   std::vector<std::pair<std::string, std::string>> renames;
   json::Reader reader(record);
-  reader.BeginObject();
-  std::string_view name;
-  while (reader.NextMember(name)) renames.emplace_back(name, reader.String());
+  reader.ForEachMember([&](std::string_view name) {
+    renames.emplace_back(name, reader.String());
+  });
   return renames;
 }
 
