@@ -13,7 +13,6 @@
 #include "file/model/attributes.h"
 #include "file/model/field_kinds.h"
 #include "file/model/message_walk.h"
-#include "file/model/metadata_entry.h"
 #include "file/model/onnx_fields.h"
 #include "file/wire/field_reader.h"
 #include "onnx_tag/error.h"
