@@ -336,8 +336,12 @@ void Units::GiveClasses(std::vector<Unit>& units) const {
     // How often something is repeated inside a block does not matter.
     const bool once = unit.residual &&
                       (unit.closed || regions_.ResidualsInside(unit.atoms) > 0);
-    const std::uint64_t mark =
-        static_cast<std::uint64_t>(unit.role) * 2 + (unit.residual ? 1 : 0);
+    // A norm before a convolution is not a norm behind it.
+    const bool starts_with_norm = !unit.residual && unit.role == Role::kConv &&
+                                  StartsWith(unit, AtomKind::kNorm);
+    const std::uint64_t mark = static_cast<std::uint64_t>(unit.role) * 4 +
+                               (unit.residual ? 2 : 0) +
+                               (starts_with_norm ? 1 : 0);
     unit.class_of = classes.Add(mark, Bag(atoms_, unit.atoms, once),
                                 unit.residual ? 0.6 : 0.8);
   }
