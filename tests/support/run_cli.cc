@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "app/cli/run.h"
+#include "app/cli/app.h"
 #include "file/io/system_calls.h"
 #include "support/pipe.h"
 

@@ -1,4 +1,4 @@
-// Parses the command line. Runs nothing.
+// Parses the command line, and runs it.
 //
 //   const Invocation invocation = ParseArgs({"model.onnx", "--force"});
 //   std::any_cast<TagOptions>(invocation.options).write.force;  // true
@@ -41,6 +41,10 @@ Invocation PrintText(const std::string& text, TerminalOptions terminal = {});
 // and the nearest valid word. Throws Error(kInput) if the first word is not a
 // file and not similar to a command.
 Invocation ParseArgs(std::vector<std::string> args);
+
+// A whole run of the program, in process; main and the tests call it. Prints to
+// the file descriptors `out` and `err`. Returns the exit code. Never throws.
+int Run(std::vector<std::string> args, int out, int err);
 
 }  // namespace onnx_tag::cli
 

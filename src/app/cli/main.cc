@@ -1,8 +1,8 @@
 #include <unistd.h>
 
-#include "app/cli/run.h"
-#include "file/io/console.h"
+#include "app/cli/app.h"
 #include "file/io/signals.h"
+#include "file/io/system_calls.h"
 
 int main(int argc, char** argv) {
   onnx_tag::InstallSignalHandlers();

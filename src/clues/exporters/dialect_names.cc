@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <numeric>
 
 #include "clues/exporters/functions/local_functions.h"
+#include "clues/exporters/parameter_name.h"
 #include "clues/exporters/tools/original_name.h"
-#include "clues/exporters/torchscript/torchscript.h"
+#include "clues/exporters/words.h"
 #include "core/graph/operators.h"
 #include "core/hierarchy/name_parts.h"
 #include "core/tagging/tag_format.h"
@@ -29,24 +29,6 @@ bool IsPaddle(std::string_view name, std::string_view op_type) {
   return op && *op == op_type;
 }
 
-// What onnxruntime.transformers calls nodes it made, where the op's name would
-// not do.
-constexpr std::string_view kFusedNames[] = {
-    "GptAttention",
-    "LayerNorm",
-    "RMSNorm",
-    "SkipLayerNorm",
-    "SkipLayerNorm_AddBias",
-    "Gelu_AddBias",
-    "FastGelu_AddBias",
-    "MatMul_QKV",
-    "GroupNorm",
-    "FullyConnect_MatMul",
-    "FullyConnect_Add",
-    "Reshape_Fuse",
-    "MaskReduceSum",
-};
-
 // In the order of Dialect.
 constexpr std::string_view kDialectNames[] = {
     "unknown",         "torchscript",      "torchscript-old", "dynamo",
@@ -56,12 +38,72 @@ constexpr std::string_view kDialectNames[] = {
 
 // Whether ONNX Runtime gives this name to what it fuses.
 bool IsFusedName(std::string_view name) {
-  return std::find(std::begin(kFusedNames), std::end(kFusedNames), name) !=
-             std::end(kFusedNames) ||
+  static const WordList words("fused");
+  return words.Has(name) ||
          Describe(FindOp(name, "com.microsoft")).kinds.HasAnyOf(OpKind::kFused);
 }
 
 }  // namespace
+
+namespace {
+
+std::string_view WithoutOutput(std::string_view name) {
+  return WithoutNumbered(name, "_output_").value_or(name);
+}
+
+}  // namespace
+
+ScopedName SplitScopedName(std::string_view name) {
+  if (!ConsumePrefix(name, "/")) return {};
+  while (ConsumeSuffix(name, "/")) {
+  }
+  const std::string_view op = LastPart(name, '/');
+  std::string_view scope = BeforeLastPart(name, '/');
+  // ONNX Runtime's training graphs: `<scope>/MatMul_Grad/Reshape_3`.
+  if (scope.ends_with("_Grad")) scope = BeforeLastPart(scope, '/');
+  const std::string_view kind = WithoutCounter(WithoutOutput(op));
+  if (kind.empty() || kind[0] == '.') return {};
+  return {scope, kind, true};
+}
+
+ScopedName SplitValueName(std::string_view name) {
+  if (!WithoutNumbered(name, "_output_")) return {};
+  return SplitScopedName(name);
+}
+
+bool IsOutputOf(std::string_view value, std::string_view node) {
+  return ConsumePrefix(value, node) && ConsumePrefix(value, "_output_") &&
+         IsNumeric(value);
+}
+
+Reuse SplitReuseSuffix(std::string_view scope) {
+  const auto base = WithoutNumbered(scope, "_");
+  if (!base || base->empty() || base->ends_with('/') || base->ends_with('.')) {
+    return {scope, 0};
+  }
+  const std::string_view digits = scope.substr(base->size() + 1);
+  // The exporter counts from 1 and writes no leading zeros.
+  const int call = digits[0] == '0' ? 0 : SmallNumber(digits, 0);
+  return call == 0 ? Reuse{scope, 0} : Reuse{*base, call};
+}
+
+ScopedName SplitOnnxscriptNode(std::string_view name) {
+  const auto node = WithoutNumbered(name, "_node_");
+  if (!node || node->starts_with('/')) return {};
+  const std::string_view op = LastPart(*node, '/');
+  if (op.empty()) return {};
+  return {BeforeLastPart(*node, '/'), op, true};
+}
+
+ScopedName SplitOnnxscriptValue(std::string_view name) {
+  if (!ConsumePrefix(name, "v_")) return {};
+  const auto value = WithoutNumbered(name, "_");
+  if (!value) return {};
+  const std::string_view op = LastPart(*value, '.');
+  // The op keeps `v_0` and `v_hidden_3`, which others write, out.
+  if (op.empty() || !IsUpper(op[0])) return {};
+  return {BeforeLastPart(*value, '.'), op, true};
+}
 
 std::string_view DialectName(Dialect dialect) {
   return kDialectNames[static_cast<std::size_t>(dialect)];
@@ -263,13 +305,52 @@ Dialect DetectDialect(const Model& model, IdVector<NodeId, bool>& plain) {
              : counted;
 }
 
+// A file of onnxscript.nn's graph builder whose metadata is gone: its names
+// still contain the whole path.
+class OnnxscriptNames : public DialectNames {
+ public:
+  explicit OnnxscriptNames(const Model& model) : model_(model) {}
+
+  std::optional<NamedModule> OfNode(NodeId node) const override {
+    const auto name = hierarchy::SplitOnnxscriptNode(
+        hierarchy::UndoNodeName(model_[node].name).name);
+    if (name.ok) {
+      std::string module(name.scope);
+      std::replace(module.begin(), module.end(), '/', '.');
+      return NamedModule{std::move(module),
+                         Confidence::kHigh,
+                         "its name contains the module's path",
+                         {}};
+    }
+    for (const ValueId value : model_.Outputs(node)) {
+      if (value == kNo<ValueId>) continue;
+      const auto output = hierarchy::SplitOnnxscriptValue(
+          hierarchy::UndoTensorName(model_.ValueName(value)).name);
+      if (!output.ok) continue;
+      return NamedModule{std::string(output.scope),
+                         Confidence::kHigh,
+                         "the name of its output contains the module's path",
+                         {}};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<std::string> OwnerOf(std::string_view tensor) const override {
+    if (!hierarchy::IsParameterName(tensor)) return std::nullopt;
+    return std::string(hierarchy::SplitParameterName(tensor).module);
+  }
+
+ private:
+  const Model& model_;
+};
+
 std::shared_ptr<const DialectNames> ReadDialect(const Model& model,
                                                 Dialect dialect) {
   switch (dialect) {
     case Dialect::kGenai:
       return ReadGenaiNames(model);
     case Dialect::kOnnxscript:
-      return ReadOnnxscriptNames(model);
+      return std::make_shared<OnnxscriptNames>(model);
     case Dialect::kTf2onnx:
       return ReadTfNames(model);
     default:
@@ -278,18 +359,9 @@ std::shared_ptr<const DialectNames> ReadDialect(const Model& model,
 }
 
 bool IsOfOtherFramework(const Model& model) {
-  constexpr std::array<std::string_view, 9> kOthers = {
-      "caffe2",
-      "onnx-caffe2",
-      "CNTK",
-      "keras2onnx",
-      "tf2onnx",
-      "mxnet",
-      "chainer",
-      "skl2onnx",
-      "MATLAB Deep Learning Toolbox Converter for ONNX Model Format"};
-  return std::find(kOthers.begin(), kOthers.end(), model.producer_name()) !=
-         kOthers.end();
+  static const hierarchy::WordList producers("producer");
+  return producers.Has(model.producer_name()) ||
+         model.producer_name().starts_with("MATLAB ");
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "clues/exporters/torchscript/torchscript.h"
 #include "onnx_tag/model.h"
 #include "onnx_tag/tagging.h"
 
@@ -42,6 +41,38 @@ Dialect NodeNameDialect(std::string_view name, std::string_view op_type);
 
 // The same for a value.
 Dialect ValueNameDialect(std::string_view name);
+
+// Names that torch's TorchScript exporter has given since 1.13:
+// `/<scope>/<Op>_<k>` for nodes, `<node>_output_<i>` for values.
+//
+// A scope is the call stack, each call by the module's last attribute name and
+// the list indices after it. See docs/how-it-works.md.
+struct ScopedName {
+  std::string_view scope;  // "a/b"; "" is the root
+  std::string_view op;     // "MatMul", without counter and _output_N
+  bool ok = false;         // false: not such a name, the rest is empty
+};
+
+// For a node, as UndoNodeName leaves it. A node that OnnxSlim named after its
+// output is understood too.
+ScopedName SplitScopedName(std::string_view name);
+
+// For a value: only a name that ends in _output_N tells its producer.
+ScopedName SplitValueName(std::string_view name);
+
+// Whether `value` is `node` with _output_N behind it: the name of the node says
+// all that the name of the value says.
+bool IsOutputOf(std::string_view value, std::string_view node);
+
+struct Reuse {
+  std::string_view base;
+  int call = 0;  // 0: no suffix
+};
+
+// "act_1" -> {"act", 1}: perhaps the second call of `act`, perhaps a module
+// called `act_1`. Whoever knows the other names decides. Takes a segment or a
+// whole scope, whose last segment alone can have the suffix.
+Reuse SplitReuseSuffix(std::string_view scope);
 
 // Names of onnxscript.nn's graph builder.
 
@@ -133,7 +164,6 @@ ExporterFacts RecognizeExporter(const Model& model);
 
 // One file each.
 std::shared_ptr<const DialectNames> ReadGenaiNames(const Model& model);
-std::shared_ptr<const DialectNames> ReadOnnxscriptNames(const Model& model);
 std::shared_ptr<const DialectNames> ReadTfNames(const Model& model);
 
 }  // namespace onnx_tag

@@ -1,50 +1,11 @@
 #include "clues/exporters/parameter_name.h"
 
-#include <algorithm>
-#include <iterator>
-
 #include "clues/exporters/dialect_names.h"
+#include "clues/exporters/words.h"
 #include "core/hierarchy/name_parts.h"
 
 namespace onnx_tag::hierarchy {
 namespace {
-
-// Made by: torch, dynamo, onnxscript, ONNX Runtime, OnnxSlim, tf2onnx, Paddle.
-constexpr std::string_view kMadePrefixes[] = {
-    "ortshared_",       "const_",          "_const_",       "constant_",
-    "Constant_",        "_inlfunc_",       "einsum",        "axes_const",
-    "new_shape",        "gemm_input_",     "gemm_output_",  "squeeze_axes",
-    "_Constant_",       "c_lifted_tensor", "lifted_tensor", "_lifted_tensor",
-    "helper.",          "auto.",           "_onx_",         "graph_input_",
-    "graph_output_",    "node_",           "p2o.",          "ort_const_",
-    "_tensor_constant",
-};
-
-constexpr std::string_view kMadeSuffixes[] = {
-    "_qkv_weight", "_qkv_bias", "_new_shape", "_shape_cast", "__SHAPE",
-};
-
-// Folded constants keep the name of the fx node that they were; the genai
-// builder has its own rotary caches. Sorted.
-constexpr std::string_view kFxNodes[] = {
-    "_to_copy",    "add",       "arange",
-    "bitwise_and", "cat",       "clone",
-    "copy",        "cos",       "cos_cache",
-    "cumsum",      "div",       "embedding",
-    "eq",          "expand",    "full",
-    "full_like",   "ge",        "gt",
-    "index",       "le",        "linspace",
-    "logical_and", "lt",        "mul",
-    "ne",          "neg",       "ones",
-    "ones_like",   "permute",   "pow",
-    "reshape",     "rsub",      "scalar_tensor_default",
-    "select",      "sin",       "sin_cache",
-    "slice",       "splits",    "squeeze",
-    "stack",       "sub",       "to",
-    "transpose",   "tril",      "triu",
-    "unsqueeze",   "view",      "where",
-    "zeros",       "zeros_like"};
-static_assert(std::is_sorted(std::begin(kFxNodes), std::end(kFxNodes)));
 
 // "layers_0_fc_weight": an index in the middle.
 bool HasInnerIndex(std::string_view name) {
@@ -64,7 +25,8 @@ bool IsRootParameterName(std::string_view name) {
     return false;
   }
   if (IsSanitizedParameterName(name)) return false;
-  return !std::binary_search(std::begin(kFxNodes), std::end(kFxNodes), name);
+  static const WordList fx_nodes("fxNode");
+  return !fx_nodes.Has(name);
 }
 
 // Paddle numbers its layers by class: `conv2d_12.w_0`, `batch_norm2d_3.b_0`,
@@ -96,13 +58,9 @@ bool IsParameterName(std::string_view name) {
   if (name.empty() || name[0] == '/' || IsNumeric(name)) return false;
   if (name.find("::") != std::string_view::npos) return false;
   if (name.front() == '.' || name.back() == '.') return false;
-  // One byte is compared here, because nearly always it is another one.
-  for (const std::string_view prefix : kMadePrefixes) {
-    if (name[0] == prefix[0] && name.starts_with(prefix)) return false;
-  }
-  for (const std::string_view suffix : kMadeSuffixes) {
-    if (name.back() == suffix.back() && name.ends_with(suffix)) return false;
-  }
+  static const WordList prefixes("madePrefix");
+  static const WordList suffixes("madeSuffix");
+  if (prefixes.HasStartOf(name) || suffixes.HasEndOf(name)) return false;
   // tf2onnx: `model/dense/BiasAdd/ReadVariableOp:0`, `const_fold_opt__124`.
   if (WithoutNumbered(name, ":") || WithoutNumbered(name, "__")) return false;
   // Keras on torch has `_torch_params.<layer>/<variable>`; nobody else a slash.
@@ -116,12 +74,8 @@ bool IsParameterName(std::string_view name) {
 }
 
 bool HasParameterSuffix(std::string_view name) {
-  constexpr std::string_view kSuffixes[] = {".weight",         ".bias",
-                                            ".running_mean",   ".running_var",
-                                            ".in_proj_weight", ".in_proj_bias"};
-  return std::any_of(
-      std::begin(kSuffixes), std::end(kSuffixes),
-      [&](std::string_view suffix) { return name.ends_with(suffix); });
+  static const WordList suffixes("parameter");
+  return suffixes.HasEndOf(name);
 }
 
 ParameterName SplitParameterName(std::string_view name) {

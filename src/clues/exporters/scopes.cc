@@ -3,8 +3,8 @@
 #include <span>
 #include <string_view>
 
+#include "clues/exporters/dialect_names.h"
 #include "clues/exporters/tools/original_name.h"
-#include "clues/exporters/torchscript/torchscript.h"
 #include "core/graph/neighbours.h"
 #include "core/hierarchy/name_parts.h"
 

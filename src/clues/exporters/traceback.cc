@@ -8,6 +8,7 @@
 
 #include "base/parse_number.h"
 #include "base/text.h"
+#include "clues/exporters/words.h"
 #include "core/tagging/tag_format.h"
 
 namespace onnx_tag {
@@ -112,19 +113,8 @@ std::string_view InTorchSource(std::string_view name) {
   const std::size_t at = name.rfind("/torch/");
   if (at == std::string_view::npos) return {};
   const std::string_view rest = name.substr(at + 1 + kFolder.size());
-  for (const std::string_view known : {"nn/modules/", "nn/functional.py",
-                                       "nn/utils/",   "nn/parallel/",
-                                       "autograd/",   "fx/",
-                                       "jit/",        "jit.py",
-                                       "onnx/",       "export/",
-                                       "_dynamo/",    "_higher_order_ops/",
-                                       "_refs/",      "_decomp/",
-                                       "_prims/",     "_tensor.py",
-                                       "_ops.py",     "functional.py",
-                                       "tensor.py",   "utils/"}) {
-    if (rest.starts_with(known)) return name.substr(at + 1);
-  }
-  return {};
+  static const hierarchy::WordList known("torch");
+  return known.HasStartOf(rest) ? name.substr(at + 1) : std::string_view();
 }
 
 CodeOwner OwnerInTorch(std::string_view name) {
@@ -210,12 +200,8 @@ CodeOwner OwnerOf(std::string_view file) {
   const std::string name = Normalize(file);
   if (const std::optional<std::string_view> in = InPackages(name)) {
     if (in->starts_with("torch/")) return OwnerInTorch(*in);
-    for (const std::string_view package :
-         {"functorch/", "onnxscript/", "onnx/", "onnx_ir/", "onnx_tag/",
-          "optimum/exporters/", "optimum/onnx/"}) {
-      if (in->starts_with(package)) return CodeOwner::kTools;
-    }
-    return CodeOwner::kModel;
+    static const hierarchy::WordList tools("tool");
+    return tools.HasStartOf(*in) ? CodeOwner::kTools : CodeOwner::kModel;
   }
   const std::string_view source = InTorchSource(name);
   if (!source.empty()) return OwnerInTorch(source);

@@ -5,9 +5,9 @@
 #include <string>
 #include <unordered_map>
 
+#include "clues/exporters/dialect_names.h"
 #include "clues/exporters/parameter_name.h"
 #include "clues/exporters/tools/original_name.h"
-#include "clues/exporters/torchscript/torchscript.h"
 #include "core/graph/recurrent.h"
 #include "core/hierarchy/name_parts.h"
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "clues/structure/likeness.h"
-
 namespace onnx_tag::structure {
 namespace {
 

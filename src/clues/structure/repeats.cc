@@ -12,9 +12,6 @@ namespace {
 constexpr std::size_t kLongestPeriod = 24;
 constexpr std::uint32_t kFirstRunClass = 1u << 30;
 
-// Levels of blocks: layers in blocks in stages in towers.
-constexpr int kMostLevels = 3;
-
 using Words = std::vector<std::uint32_t>;
 
 Words ClassesOf(const std::vector<Item>& items, std::size_t begin,
@@ -63,20 +60,14 @@ class Repeats {
     std::vector<Item> items;
     for (const Unit& unit : units) {
       // What only moves data does not tell blocks apart.
-      if (unit.role == Role::kNeutral ||
-          (unit.role == Role::kOther && atoms_.NodesIn(unit.atoms) < 4)) {
-        continue;
-      }
-      items.emplace_back().unit = unit;
+      if (unit.role != Role::kNeutral) items.emplace_back().unit = unit;
     }
     MarkTransitions(items);
     std::vector<Cover> covers = Periods(items, false);
     items = TakeSingles(Collapse(std::move(items), covers));
-    for (int level = 0; level < kMostLevels; ++level) {
-      covers = Periods(items, true);
-      if (covers.empty()) break;
-      items = Collapse(std::move(items), covers);
-    }
+    // Layers in blocks.
+    covers = Periods(items, true);
+    items = Collapse(std::move(items), covers);
     const bool rigid = std::any_of(
         items.begin(), items.end(),
         [&](const Item& item) { return item.IsRun() && HasResidual(item); });

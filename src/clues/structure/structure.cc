@@ -142,7 +142,7 @@ class StructureFinder {
   }
 
   // Between two nodes of a module, in the order of the file: in that module.
-  // Else with what comes first; also if the file has no good order.
+  // Else with what comes first.
   void PlaceSide(GraphId graph, const std::vector<bool>& is_side) {
     if (std::find(is_side.begin(), is_side.end(), true) == is_side.end()) {
       return;
@@ -155,7 +155,6 @@ class StructureFinder {
       const FoundId own = structure_.module_of_[nodes[i]];
       if (!is_side[i] && own != kNo<FoundId>) last = own;
     }
-    const bool sorted = IsSorted(nodes, is_side);
     FoundId after = kNo<FoundId>;
     FoundId stem = kNo<FoundId>;
     for (std::size_t i = nodes.size(); i-- > 0;) {
@@ -164,7 +163,7 @@ class StructureFinder {
         if (own != kNo<FoundId>) after = own;
         continue;
       }
-      FoundId common = sorted ? Common(before[i], after) : kNo<FoundId>;
+      FoundId common = Common(before[i], after);
       if (common == kNo<FoundId>) {
         if (stem == kNo<FoundId>) {
           stem = tree_.Child(kNo<FoundId>, FoundKind::kStem, 0);
@@ -173,41 +172,6 @@ class StructureFinder {
       }
       structure_.module_of_[nodes[i]] = common;
     }
-  }
-
-  // Whether the nodes of the smallest modules stand together in the file, and
-  // those of masks, too, as exporters write them.
-  bool IsSorted(const std::vector<NodeId>& nodes,
-                const std::vector<bool>& is_side) const {
-    std::vector<bool> has_children(structure_.size(), false);
-    for (const FoundId id : structure_.Modules()) {
-      if (structure_[id].parent != kNo<FoundId>) {
-        has_children[Index(structure_[id].parent)] = true;
-      }
-    }
-    std::vector<std::size_t> last(structure_.size(), 0);
-    std::size_t pairs = 0;
-    std::size_t together = 0;
-    std::size_t place = 0;
-    std::size_t side = 0;
-    std::size_t side_rows = 0;
-    bool was_side = false;
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (!graph_.data.IsMadeBy(nodes[i])) continue;
-      side += is_side[i] ? 1u : 0u;
-      side_rows += is_side[i] && !was_side ? 1u : 0u;
-      was_side = is_side[i];
-      const FoundId module = structure_.module_of_[nodes[i]];
-      if (is_side[i] || module == kNo<FoundId>) continue;
-      ++place;
-      if (has_children[Index(module)]) continue;
-      if (last[Index(module)] != 0) {
-        ++pairs;
-        together += last[Index(module)] + 1 == place ? 1u : 0u;
-      }
-      last[Index(module)] = place;
-    }
-    return 10 * together >= 8 * pairs && 5 * side_rows <= 5 + 2 * side;
   }
 
   FoundId Common(FoundId a, FoundId b) const {

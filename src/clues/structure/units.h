@@ -8,7 +8,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "clues/structure/likeness.h"
 #include "clues/structure/regions.h"
 
 namespace onnx_tag::structure {

@@ -34,7 +34,8 @@ bool IsSetting(const Model& model, const Operators& ops, ValueId value) {
 
 std::vector<ConstantWeight> FindConstantWeights(const Model& model) {
   std::vector<ConstantWeight> weights;
-  if (model.FindName("Constant") == kNo<NameId>) return weights;
+  if (model.FindName(Describe(Op::kConstant).name) == kNo<NameId>)
+    return weights;
   const Operators ops(model);
   for (const NodeId node : model.Nodes()) {
     const std::span<const ValueId> outputs = model.Outputs(node);

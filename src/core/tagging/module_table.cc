@@ -94,30 +94,16 @@ class TableReader {
         most_candidate_bytes_(kMostExpansion * (entry.size() + 1024)) {}
 
   void Read() {
-    std::string_view key;
-    json_.BeginObject();
-    while (json_.NextMember(key)) {
-      if (key == "root") {
-        ReadRoot();
-      } else if (key == "torch_nn") {
-        tagging_.format.torch_nn = json_.Bool();
-      } else if (key == "exceptions") {
-        tagging_.format.exceptions = json_.Strings();
-      } else if (key == "family") {
-        tagging_.family_words = json_.Strings();
-      } else if (key == "dialect") {
-        tagging_.dialect = json_.String();
-      } else if (key == "options") {
-        tagging_.options = json_.String();
-      } else if (key == "classes") {
-        classes_ = json_.Strings();
-      } else if (key == "modules") {
-        json_.BeginArray();
-        while (json_.NextItem()) ReadModule();
-      } else {
-        json_.Skip();
-      }
-    }
+    json_.ForEachMember([&](std::string_view key) {
+      if (key == "root") ReadRoot();
+      if (key == "torch_nn") tagging_.format.torch_nn = json_.Bool();
+      if (key == "exceptions") tagging_.format.exceptions = json_.Strings();
+      if (key == "family") tagging_.family_words = json_.Strings();
+      if (key == "dialect") tagging_.dialect = json_.String();
+      if (key == "options") tagging_.options = json_.String();
+      if (key == "classes") classes_ = json_.Strings();
+      if (key == "modules") json_.ForEachItem([&] { ReadModule(); });
+    });
   }
 
  private:
@@ -168,23 +154,14 @@ class TableReader {
 
   void ReadRest(ModuleId id) {
     if (json_.Peek() == json::Kind::kArray) {
-      json_.BeginArray();
-      while (json_.NextItem()) AddCandidate(id);
+      json_.ForEachItem([&] { AddCandidate(id); });
       return;
     }
-    std::string_view key;
-    json_.BeginObject();
-    while (json_.NextMember(key)) {
-      if (key == "found") {
-        tagging_.found.push_back({id, json_.String()});
-      } else if (key == "tag") {
-        tagging_.Give(id).hierarchy_tag = json_.String();
-      } else if (key == "role") {
-        tagging_.Give(id).role_path = json_.String();
-      } else {
-        json_.Skip();
-      }
-    }
+    json_.ForEachMember([&](std::string_view key) {
+      if (key == "found") tagging_.found.push_back({id, json_.String()});
+      if (key == "tag") tagging_.Give(id).hierarchy_tag = json_.String();
+      if (key == "role") tagging_.Give(id).role_path = json_.String();
+    });
   }
 
   json::Reader json_;

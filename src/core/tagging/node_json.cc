@@ -132,21 +132,12 @@ std::optional<ReadSourceLine> TakeSourceLine(json::Reader& json) {
     return std::nullopt;
   }
   ReadSourceLine line;
-  std::string_view key;
-  json.BeginObject();
-  while (json.NextMember(key)) {
-    if (key == "file") {
-      line.file = json.StringOrNull();
-    } else if (key == "line") {
-      line.line = json.Count();
-    } else if (key == "function") {
-      line.function = json.StringOrNull();
-    } else if (key == "text") {
-      line.text = json.StringOrNull();
-    } else {
-      json.Skip();
-    }
-  }
+  json.ForEachMember([&](std::string_view key) {
+    if (key == "file") line.file = json.StringOrNull();
+    if (key == "line") line.line = json.Count();
+    if (key == "function") line.function = json.StringOrNull();
+    if (key == "text") line.text = json.StringOrNull();
+  });
   if (line.file.empty()) return std::nullopt;
   return line;
 }

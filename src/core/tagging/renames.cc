@@ -13,7 +13,6 @@
 #include "file/model/attributes.h"
 #include "file/model/field_kinds.h"
 #include "file/model/message_walk.h"
-#include "file/model/metadata_entry.h"
 #include "file/model/onnx_fields.h"
 #include "file/wire/field_reader.h"
 #include "onnx_tag/error.h"
@@ -79,9 +78,9 @@ std::vector<std::pair<std::string, std::string>> ParseRenames(
     std::string_view record) {
   std::vector<std::pair<std::string, std::string>> renames;
   json::Reader reader(record);
-  reader.BeginObject();
-  std::string_view name;
-  while (reader.NextMember(name)) renames.emplace_back(name, reader.String());
+  reader.ForEachMember([&](std::string_view name) {
+    renames.emplace_back(name, reader.String());
+  });
   return renames;
 }
 

@@ -17,64 +17,37 @@ namespace {
 
 using json::Kind;
 
-// Calls `use` with each key of the next value, an object. `use` returns false
-// if it does not take the value.
-template <typename Use>
-void ForEachMember(json::Reader& json, Use&& use) {
-  std::string_view key;
-  json.BeginObject();
-  while (json.NextMember(key)) {
-    if (!use(key)) json.Skip();
-  }
-}
-
 // Below zero in a model that is broken; such a sidecar is read all the same.
 std::int64_t SignedNumber(json::Reader& json) {
   const double number = json.Number();
   return std::abs(number) < 9e18 ? static_cast<std::int64_t>(number) : 0;
 }
 
-// Takes the next value, a string or null, as one of `words`.
+// The next value, a string or null, as one of `words`.
 template <typename Enum, typename Words>
-bool TakeWord(json::Reader& json, const Words& words, Enum otherwise,
-              Enum& word) {
-  word = WordToEnum<Enum>(words, json.StringOrNull()).value_or(otherwise);
-  return true;
+Enum ReadWord(json::Reader& json, const Words& words, Enum otherwise) {
+  return WordToEnum<Enum>(words, json.StringOrNull()).value_or(otherwise);
 }
 
-// Takes the next value.
-bool Take(json::Reader& json, std::string& text) {
-  text = json.StringOrNull();
-  return true;
-}
-bool Take(json::Reader& json, std::vector<std::string>& texts) {
-  texts = json.Strings();
-  return true;
-}
-template <typename Number>
-bool TakeWhole(json::Reader& json, Number& number) {
-  number = json.Whole();
-  return true;
-}
-bool Take(json::Reader& json, Confidence& confidence) {
-  return TakeWord(json, kConfidenceNames, Confidence::kLow, confidence);
+Confidence ReadConfidence(json::Reader& json) {
+  return ReadWord(json, kConfidenceNames, Confidence::kLow);
 }
 
 Role ReadRole(json::Reader& json) {
   Role role;
-  ForEachMember(json, [&](std::string_view key) {
+  json.ForEachMember([&](std::string_view key) {
     if (key == "type") {
-      return TakeWord(json, kRoleTypeNames, RoleType::kOther, role.type);
+      role.type = ReadWord(json, kRoleTypeNames, RoleType::kOther);
+    } else if (key == "component") {
+      role.component = json.StringOrNull();
+    } else if (key == "attention_kind") {
+      role.attention_kind =
+          ReadWord(json, kAttentionKindNames, AttentionKind::kNone);
+    } else if (key == "confidence") {
+      role.confidence = ReadConfidence(json);
+    } else if (key == "layer" && json.Peek() == Kind::kNumber) {
+      role.layer = static_cast<std::int32_t>(json.Whole(INT32_MAX));
     }
-    if (key == "component") return Take(json, role.component);
-    if (key == "attention_kind") {
-      return TakeWord(json, kAttentionKindNames, AttentionKind::kNone,
-                      role.attention_kind);
-    }
-    if (key == "confidence") return Take(json, role.confidence);
-    if (key != "layer" || json.Peek() != Kind::kNumber) return false;
-    role.layer = static_cast<std::int32_t>(json.Whole(INT32_MAX));
-    return true;
   });
   return role;
 }
@@ -95,62 +68,57 @@ struct Head {
   bool has_model = false;
   bool has_root = false;
 
-  // Takes the value of `key`, or returns false.
-  bool TakeMember(json::Reader& json, std::string_view key);
+  // Takes the value of `key` if it stands here.
+  void ReadMember(json::Reader& json, std::string_view key);
 
  private:
-  bool TakeModel(json::Reader& json);
-  bool TakeRoot(json::Reader& json);
+  void ReadModel(json::Reader& json);
+  void ReadRoot(json::Reader& json);
 };
 
-bool Head::TakeMember(json::Reader& json, std::string_view key) {
+void Head::ReadMember(json::Reader& json, std::string_view key) {
   if (key == "format") {
     has_format = json.Peek() == Kind::kString && json.String() == "onnx-tag/1";
     if (!has_format) RefuseFormat();
-    return true;
-  }
-  if (key == "tool") {
-    ForEachMember(json, [&](std::string_view member) {
-      return member == "version" && Take(json, version);
+  } else if (key == "tool") {
+    json.ForEachMember([&](std::string_view member) {
+      if (member == "version") version = json.StringOrNull();
     });
-    return true;
+  } else if (key == "model") {
+    ReadModel(json);
+  } else if (key == "root") {
+    ReadRoot(json);
+  } else if (key == "strategy") {
+    strategy = json.StringOrNull();
+  } else if (key == "options") {
+    options = json.StringOrNull();
+  } else if (key == "granularity") {
+    torch_nn = json.StringOrNull() == "torch_nn";
   }
-  if (key == "model") return has_model = TakeModel(json);
-  if (key == "root") return has_root = TakeRoot(json);
-  if (key == "strategy") return Take(json, strategy);
-  if (key == "options") return Take(json, options);
-  if (key != "granularity") return false;
-  torch_nn = json.StringOrNull() == "torch_nn";
-  return true;
 }
 
-bool Head::TakeModel(json::Reader& json) {
-  ForEachMember(json, [&](std::string_view key) {
-    if (key == "file") return Take(json, model.file);
-    if (key == "bytes") return TakeWhole(json, model.bytes);
-    if (key == "fingerprint") return Take(json, model.fingerprint);
-    if (key == "producer") return Take(json, model.producer);
-    if (key == "dialect") return Take(json, model.dialect);
-    if (key == "inputs") return Take(json, model.inputs);
-    if (key == "outputs") return Take(json, model.outputs);
-    if (key == "unplaced_parameters") {
-      return TakeWhole(json, model.unplaced_parameters);
-    }
-    if (key != "ir_version") return false;
-    model.ir_version = SignedNumber(json);
-    return true;
+void Head::ReadModel(json::Reader& json) {
+  has_model = true;
+  json.ForEachMember([&](std::string_view key) {
+    if (key == "file") model.file = json.StringOrNull();
+    if (key == "bytes") model.bytes = json.Whole();
+    if (key == "fingerprint") model.fingerprint = json.StringOrNull();
+    if (key == "producer") model.producer = json.StringOrNull();
+    if (key == "dialect") model.dialect = json.StringOrNull();
+    if (key == "inputs") model.inputs = json.Strings();
+    if (key == "outputs") model.outputs = json.Strings();
+    if (key == "unplaced_parameters") model.unplaced_parameters = json.Whole();
+    if (key == "ir_version") model.ir_version = SignedNumber(json);
   });
-  return true;
 }
 
-bool Head::TakeRoot(json::Reader& json) {
-  ForEachMember(json, [&](std::string_view key) {
-    if (key == "class") return Take(json, root.name);
-    if (key == "confidence") return Take(json, root.confidence);
-    if (key == "alternatives") return Take(json, root.alternatives);
-    return false;
+void Head::ReadRoot(json::Reader& json) {
+  has_root = true;
+  json.ForEachMember([&](std::string_view key) {
+    if (key == "class") root.name = json.StringOrNull();
+    if (key == "confidence") root.confidence = ReadConfidence(json);
+    if (key == "alternatives") root.alternatives = json.Strings();
   });
-  return true;
 }
 
 class Reader {
@@ -162,19 +130,16 @@ class Reader {
     bool modules = false;
     bool nodes = false;
     if (json_.Peek() != Kind::kObject) RefuseFormat();
-    ForEachMember(json_, [&](std::string_view key) {
+    json_.ForEachMember([&](std::string_view key) {
       if (key == "modules") {
         modules = true;
-        json_.BeginArray();
-        while (json_.NextItem()) ReadModule();
+        json_.ForEachItem([&] { ReadModule(); });
       } else if (key == "nodes") {
         nodes = true;
-        json_.BeginArray();
-        while (json_.NextItem()) ReadNode();
+        json_.ForEachItem([&] { ReadNode(); });
       } else {
-        return head.TakeMember(json_, key);
+        head.ReadMember(json_, key);
       }
-      return true;
     });
     if (!head.has_format) RefuseFormat();
     Require(head.has_model, "model");
@@ -254,25 +219,20 @@ void Reader::ReadModule() {
   SidecarCounts counts;
   FoundBlock block;
   bool is_found = false;
-  ForEachMember(json_, [&](std::string_view key) {
-    if (key == "class") return Take(json_, class_name);
-    if (key == "class_confidence") return Take(json_, facts.class_confidence);
-    if (key == "candidates") return Take(json_, facts.candidates);
-    if (key == "hierarchy_tag") return Take(json_, given.hierarchy_tag);
-    if (key == "role_path") return Take(json_, given.role_path);
-    if (key == "parameters") return TakeWhole(json_, facts.parameters);
-    if (key == "nodes") return TakeWhole(json_, counts.nodes);
-    if (key == "total_nodes") return TakeWhole(json_, counts.total_nodes);
-    if (key == "path") {
-      path = json_.String();
-    } else if (key == "found") {
-      is_found = json_.Bool();
-    } else if (key == "description") {
-      block.description = json_.String();
-    } else {
-      return false;
+  json_.ForEachMember([&](std::string_view key) {
+    if (key == "path") path = json_.String();
+    if (key == "class") class_name = json_.StringOrNull();
+    if (key == "class_confidence") {
+      facts.class_confidence = ReadConfidence(json_);
     }
-    return true;
+    if (key == "candidates") facts.candidates = json_.Strings();
+    if (key == "hierarchy_tag") given.hierarchy_tag = json_.StringOrNull();
+    if (key == "role_path") given.role_path = json_.StringOrNull();
+    if (key == "parameters") facts.parameters = json_.Whole();
+    if (key == "nodes") counts.nodes = json_.Whole();
+    if (key == "total_nodes") counts.total_nodes = json_.Whole();
+    if (key == "found") is_found = json_.Bool();
+    if (key == "description") block.description = json_.String();
   });
   Tagging& tagging = sidecar_.tagging;
   const ModuleId id = tagging.modules.Add(path);
@@ -299,7 +259,7 @@ void Reader::ReadNode() {
   Source source = Source::kScope;
   std::optional<EvidenceKind> evidence;
   const NodeId id = MakeId<NodeId>(tagging.tags.size());
-  ForEachMember(json_, [&](std::string_view key) {
+  json_.ForEachMember([&](std::string_view key) {
     if (key == "graph") {
       node.graph = json_.StringView();
     } else if (key == "index") {
@@ -319,9 +279,9 @@ void Reader::ReadNode() {
     } else if (key == "semantic") {
       role = ReadRoleOf();
     } else if (key == "confidence") {
-      return Take(json_, confidence);
+      confidence = ReadConfidence(json_);
     } else if (key == "source") {
-      return TakeWord(json_, kSourceNames, Source::kScope, source);
+      source = ReadWord(json_, kSourceNames, Source::kScope);
     } else if (key == "evidence" && json_.Peek() == Kind::kString) {
       evidence = WordToEnum<EvidenceKind>(kEvidenceNames, json_.StringView());
     } else if (key == "origins") {
@@ -334,10 +294,7 @@ void Reader::ReadNode() {
       }
     } else if (key == "frames") {
       ReadFrames(id);
-    } else {
-      return false;
     }
-    return true;
   });
   if (tag.tagged()) {
     tag.role = role;
@@ -352,18 +309,16 @@ void Reader::ReadNode() {
 }
 
 void Reader::ReadNames(std::vector<std::string_view>& names) {
-  json_.BeginArray();
-  while (json_.NextItem()) names.push_back(json_.StringView());
+  json_.ForEachItem([&] { names.push_back(json_.StringView()); });
 }
 
 void Reader::ReadFrames(NodeId node) {
   std::vector<ReadSourceLine> frames;
-  json_.BeginArray();
-  while (json_.NextItem()) {
+  json_.ForEachItem([&] {
     if (std::optional<ReadSourceLine> frame = TakeSourceLine(json_)) {
       frames.push_back(std::move(*frame));
     }
-  }
+  });
   std::vector<SourceLine> views;
   for (const ReadSourceLine& frame : frames) views.push_back(frame.view());
   sidecar_.tagging.lines.SetFrames(node, views);
@@ -374,33 +329,29 @@ constexpr std::size_t kHeadLimit = 1 << 20;
 constexpr std::size_t kTailLimit = 16 * 1024;
 
 template <std::size_t kCount>
-bool ReadCounts(json::Reader& json,
+void ReadCounts(json::Reader& json,
                 const std::array<std::string_view, kCount>& words,
                 std::array<std::uint64_t, kCount>& counts) {
-  ForEachMember(json, [&](std::string_view key) {
+  json.ForEachMember([&](std::string_view key) {
     const auto at = std::find(words.begin(), words.end(), key);
-    return at != words.end() &&
-           TakeWhole(json,
-                     counts[static_cast<std::size_t>(at - words.begin())]);
+    if (at == words.end()) return;
+    counts[static_cast<std::size_t>(at - words.begin())] = json.Whole();
   });
-  return true;
 }
 
 Coverage ReadCoverage(json::Reader& json) {
   Coverage coverage;
   bool has_sure = false;
-  ForEachMember(json, [&](std::string_view key) {
-    if (key == "nodes") return TakeWhole(json, coverage.nodes);
-    if (key == "tagged") return TakeWhole(json, coverage.tagged);
-    if (key == "sure") return has_sure = TakeWhole(json, coverage.sure);
+  json.ForEachMember([&](std::string_view key) {
+    if (key == "nodes") coverage.nodes = json.Whole();
+    if (key == "tagged") coverage.tagged = json.Whole();
+    if (key == "sure") coverage.sure = json.Whole();
+    has_sure |= key == "sure";
     if (key == "by_confidence") {
-      return ReadCounts(json, kConfidenceNames, coverage.by_confidence);
+      ReadCounts(json, kConfidenceNames, coverage.by_confidence);
     }
-    if (key == "by_source") {
-      return ReadCounts(json, kSourceNames, coverage.by_source);
-    }
-    return key == "by_type" &&
-           ReadCounts(json, kRoleTypeNames, coverage.by_type);
+    if (key == "by_source") ReadCounts(json, kSourceNames, coverage.by_source);
+    if (key == "by_type") ReadCounts(json, kRoleTypeNames, coverage.by_type);
   });
   // Before version 0.3 nothing was found in the graph alone.
   if (!has_sure) {
@@ -436,9 +387,8 @@ std::optional<SidecarGlance> GlanceAtSidecar(std::string_view json) {
     json::Reader first(first_text, ErrorKind::kInput);
     json::Reader last(last_text, ErrorKind::kInput);
     Head head;
-    ForEachMember(first, [&](std::string_view key) {
-      return head.TakeMember(first, key);
-    });
+    first.ForEachMember(
+        [&](std::string_view key) { head.ReadMember(first, key); });
     if (!head.has_format) return std::nullopt;
     SidecarGlance glance{.model = std::move(head.model),
                          .version = std::move(head.version),
@@ -447,10 +397,8 @@ std::optional<SidecarGlance> GlanceAtSidecar(std::string_view json) {
                          .options = std::move(head.options),
                          .root_class = std::move(head.root.name),
                          .coverage = {}};
-    ForEachMember(last, [&](std::string_view key) {
-      if (key != "statistics") return false;
-      glance.coverage = ReadCoverage(last);
-      return true;
+    last.ForEachMember([&](std::string_view key) {
+      if (key == "statistics") glance.coverage = ReadCoverage(last);
     });
     return glance;
   } catch (const Error&) {

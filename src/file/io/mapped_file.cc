@@ -6,7 +6,6 @@
 #include <cstring>
 #include <utility>
 
-#include "file/io/bus_guard.h"
 #include "file/io/inputs.h"
 #include "file/io/mapping.h"
 #include "file/io/paths.h"

@@ -4,7 +4,7 @@
 // pages behind its new end raise SIGBUS: they then read as zeros, and
 // CheckUnchanged() throws. So a walk over the bytes never crashes, may see
 // nonsense, and must not be believed before CheckUnchanged(). Windows lets
-// nobody shrink a mapped file; bus_guard.h says what happens when a share goes.
+// nobody shrink a mapped file; mapping.h says what happens when a share goes.
 #ifndef ONNX_TAG_FILE_IO_MAPPED_FILE_H_
 #define ONNX_TAG_FILE_IO_MAPPED_FILE_H_
 

@@ -9,8 +9,8 @@
 #include <cstdlib>
 
 #include "base/text.h"
-#include "file/io/console.h"
 #include "file/io/paths.h"
+#include "file/io/system_calls.h"
 
 namespace onnx_tag {
 namespace {

@@ -2,11 +2,9 @@
 // profiles.
 //
 //   json::Reader reader(text);
-//   reader.BeginObject();
-//   std::string_view key;
-//   while (reader.NextMember(key)) {
-//     if (key == "name") name = reader.String(); else reader.Skip();
-//   }
+//   reader.ForEachMember([&](std::string_view key) {
+//     if (key == "name") name = reader.String();
+//   });
 //
 // nlohmann_json's SAX parser checks the whole document first. It leaves a tape:
 // one to three bytes for each value, which say where the value is in the text.
@@ -75,6 +73,29 @@ class Reader {
   bool NextMember(std::string_view& key);
   void BeginArray();
   bool NextItem();
+
+  // Calls `use` with each key of the next value, an object. A value that `use`
+  // does not take is skipped.
+  template <typename Use>
+  void ForEachMember(Use&& use) {
+    std::string_view key;
+    BeginObject();
+    while (NextMember(key)) {
+      const std::size_t start = at_.tape;
+      use(key);
+      if (at_.tape == start) Skip();
+    }
+  }
+  // The same for the items of a list.
+  template <typename Use>
+  void ForEachItem(Use&& use) {
+    BeginArray();
+    while (NextItem()) {
+      const std::size_t start = at_.tape;
+      use();
+      if (at_.tape == start) Skip();
+    }
+  }
 
   std::string String() { return std::string(StringView()); }
   // Valid as long as the reader or a copy of it.

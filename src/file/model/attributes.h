@@ -1,4 +1,4 @@
-// Attributes of one node, read where they stand.
+// Attributes of one node and entries of metadata, read where they stand.
 #ifndef ONNX_TAG_FILE_MODEL_ATTRIBUTES_H_
 #define ONNX_TAG_FILE_MODEL_ATTRIBUTES_H_
 
@@ -9,6 +9,8 @@
 
 #include "base/bytes.h"
 #include "file/model/onnx_fields.h"
+#include "file/wire/field_reader.h"
+#include "onnx_tag/model.h"
 
 namespace onnx_tag {
 
@@ -43,6 +45,14 @@ std::int64_t IntAttribute(Bytes node, std::string_view name,
 
 // Whether an encoded AttributeProto holds graphs.
 bool HoldsGraph(Bytes attribute);
+
+namespace model {
+
+// A key and its value: of metadata, and of weights in other files. `field`
+// holds a StringStringEntryProto, `depth` messages deep in the file.
+MetadataEntry ReadEntry(const wire::Field& field, int depth = 0);
+
+}  // namespace model
 
 }  // namespace onnx_tag
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "file/model/attributes.h"
 #include "file/model/check_message.h"
 #include "file/model/field_kinds.h"
-#include "file/model/metadata_entry.h"
 #include "file/model/onnx_fields.h"
 #include "onnx_tag/error.h"
 

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "base/parse_number.h"
+#include "file/model/attributes.h"
 #include "file/model/field_kinds.h"
-#include "file/model/metadata_entry.h"
 #include "file/model/onnx_fields.h"
 #include "file/wire/field_reader.h"
 

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "clues/exporters/torchscript/torchscript.h"
+#include "clues/exporters/dialect_names.h"
 #include "core/hierarchy/name_parts.h"
 #include "mapping/evidence/doubtful_scopes.h"
 #include "mapping/evidence/twin_scopes.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "clues/exporters/torchscript/torchscript.h"
+#include "clues/exporters/dialect_names.h"
 
 namespace onnx_tag {
 namespace {

@@ -6,8 +6,8 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "clues/exporters/dialect_names.h"
 #include "clues/exporters/tools/original_name.h"
-#include "clues/exporters/torchscript/torchscript.h"
 #include "core/hierarchy/name_parts.h"
 #include "core/tagging/source_trust.h"
 #include "mapping/evidence/evidence.h"

@@ -7,8 +7,8 @@
 
 #include "base/parse_number.h"
 #include "core/tagging/tag_format.h"
+#include "file/model/attributes.h"
 #include "file/model/field_kinds.h"
-#include "file/model/metadata_entry.h"
 #include "file/model/onnx_fields.h"
 #include "file/protobuf/messages.h"
 #include "file/wire/encoding.h"

@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 #include "core/tagging/tag_format.h"
+#include "file/model/attributes.h"
 #include "file/model/message_walk.h"
-#include "file/model/metadata_entry.h"
 #include "file/model/onnx_fields.h"
 #include "file/wire/field_reader.h"
 

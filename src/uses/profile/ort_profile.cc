@@ -31,15 +31,9 @@ class Reader {
 
   void Read() {
     if (json_.Peek() == Kind::kObject) {
-      std::string_view key;
-      json_.BeginObject();
-      while (json_.NextMember(key)) {
-        if (key == "traceEvents") {
-          ReadEvents();
-        } else {
-          json_.Skip();
-        }
-      }
+      json_.ForEachMember([&](std::string_view key) {
+        if (key == "traceEvents") ReadEvents();
+      });
     } else {
       ReadEvents();
     }
@@ -60,14 +54,9 @@ class Reader {
       json_.Skip();
       return;
     }
-    json_.BeginArray();
-    while (json_.NextItem()) {
-      if (json_.Peek() == Kind::kObject) {
-        ReadEvent();
-      } else {
-        json_.Skip();
-      }
-    }
+    json_.ForEachItem([&] {
+      if (json_.Peek() == Kind::kObject) ReadEvent();
+    });
   }
 
   void ReadEvent() {
@@ -78,48 +67,39 @@ class Reader {
     measured_.reset();
     duration_.reset();
     begin_ = thread_ = 0;
-    json_.BeginObject();
-    while (json_.NextMember(key_)) {
+    json_.ForEachMember([&](std::string_view key) {
       const Kind kind = json_.Peek();
-      if (key_ == "name" && kind == Kind::kString) {
-        name_ = json_.String();
-      } else if (key_ == "cat" && kind == Kind::kString) {
-        category_ = json_.String();
-      } else if (key_ == "dur") {
-        duration_ = Duration(kind);
-      } else if (key_ == "ts" && kind == Kind::kNumber) {
-        begin_ = Number();
-      } else if (key_ == "tid" && kind == Kind::kNumber) {
-        thread_ = Number();
-      } else if (key_ == "args" && kind == Kind::kObject) {
-        ReadArguments();
-      } else {
-        json_.Skip();
+      if (kind == Kind::kString) {
+        if (key == "name") name_ = json_.StringView();
+        if (key == "cat") category_ = json_.StringView();
+      } else if (kind == Kind::kNumber) {
+        if (key == "dur") duration_ = Duration();
+        if (key == "ts") begin_ = Number();
+        if (key == "tid") thread_ = Number();
+      } else if (kind == Kind::kObject) {
+        if (key == "args") ReadArguments();
       }
-    }
+    });
     if (!json_.cut_off()) Keep();
   }
 
   void ReadArguments() {
-    json_.BeginObject();
-    while (json_.NextMember(key_)) {
+    json_.ForEachMember([&](std::string_view key) {
       const bool text = json_.Peek() == Kind::kString;
-      if (key_ == "op_name" && text) {
-        op_ = json_.String();
-      } else if (key_ == "provider" && text) {
-        provider_ = json_.String();
-      } else if (key_ == measure_.name && text) {
-        measured_ = NumberIn(json_.String());
+      if (key == "op_name" && text) {
+        op_ = json_.StringView();
+      } else if (key == "provider" && text) {
+        provider_ = json_.StringView();
+      } else if (key == measure_.name && text) {
+        measured_ = NumberIn(json_.StringView());
         if (!measured_) {
           Fail(ErrorKind::kInput, "event {}: its {} is not a number",
                events_ + 1, measure_.name);
         }
-      } else if (key_ == measure_.name && json_.Peek() == Kind::kNumber) {
+      } else if (key == measure_.name && json_.Peek() == Kind::kNumber) {
         measured_ = std::clamp(Number(), -kMost, kMost);
-      } else {
-        json_.Skip();
       }
-    }
+    });
   }
 
   // The runtime writes numbers as strings: "32768".
@@ -155,11 +135,7 @@ class Reader {
   }
 
   // None if it is no time that a kernel can take.
-  std::optional<std::int64_t> Duration(Kind kind) {
-    if (kind != Kind::kNumber) {
-      json_.Skip();
-      return std::nullopt;
-    }
+  std::optional<std::int64_t> Duration() {
     const double value = json_.Number();
     if (!(value >= 0 && value <= static_cast<double>(kMost)))
       return std::nullopt;
@@ -198,7 +174,6 @@ class Reader {
   Profile& profile_;
   std::unordered_map<std::string, KernelId> kernels_;
   std::unordered_map<std::int64_t, std::uint32_t> threads_;
-  std::string_view key_;
   std::string name_;
   std::string category_;
   std::string op_;

@@ -75,40 +75,24 @@ Names NodesInName(std::string_view layer) {
 void ReadLayer(json::Reader& reader, NodesOfLayers& nodes) {
   std::string name;
   std::string metadata;
-  std::string_view key;
-  reader.BeginObject();
-  while (reader.NextMember(key)) {
-    if (key == "Name" && reader.Peek() == Kind::kString) {
-      name = reader.String();
-    } else if (key == "Metadata" && reader.Peek() == Kind::kString) {
-      metadata = reader.String();
-    } else {
-      reader.Skip();
-    }
-  }
+  reader.ForEachMember([&](std::string_view key) {
+    if (reader.Peek() != Kind::kString) return;
+    if (key == "Name") name = reader.String();
+    if (key == "Metadata") metadata = reader.String();
+  });
   if (!name.empty()) nodes[name] = NodesIn(metadata);
 }
 
 NodesOfLayers ReadLayers(Bytes json) {
   NodesOfLayers nodes;
   json::Reader reader(json, ErrorKind::kInput);
-  std::string_view key;
-  reader.BeginObject();
-  while (reader.NextMember(key)) {
-    if (key != "Layers" || reader.Peek() != Kind::kArray) {
-      reader.Skip();
-      continue;
-    }
-    reader.BeginArray();
-    while (reader.NextItem()) {
+  reader.ForEachMember([&](std::string_view key) {
+    if (key != "Layers" || reader.Peek() != Kind::kArray) return;
+    reader.ForEachItem([&] {
       // Without --profilingVerbosity=detailed there are only names.
-      if (reader.Peek() == Kind::kObject) {
-        ReadLayer(reader, nodes);
-      } else {
-        reader.Skip();
-      }
-    }
-  }
+      if (reader.Peek() == Kind::kObject) ReadLayer(reader, nodes);
+    });
+  });
   return nodes;
 }
 
@@ -118,14 +102,9 @@ class TrtReader {
       : json_(json, ErrorKind::kInput), nodes_(nodes) {}
 
   Profile Read() {
-    json_.BeginArray();
-    while (json_.NextItem()) {
-      if (json_.Peek() == Kind::kObject) {
-        ReadEntry();
-      } else {
-        json_.Skip();
-      }
-    }
+    json_.ForEachItem([&] {
+      if (json_.Peek() == Kind::kObject) ReadEntry();
+    });
     if (profile_.runs.empty()) Fail(ErrorKind::kInput, "it has no layers");
     profile_.calls_each = profile_.model_runs == 0 ? 1 : profile_.model_runs;
     return std::move(profile_);
@@ -135,20 +114,13 @@ class TrtReader {
   void ReadEntry() {
     std::string name;
     double milliseconds = -1;
-    std::string_view key;
-    json_.BeginObject();
-    while (json_.NextMember(key)) {
+    json_.ForEachMember([&](std::string_view key) {
       const Kind kind = json_.Peek();
-      if (key == "name" && kind == Kind::kString) {
-        name = json_.String();
-      } else if (key == "timeMs" && kind == Kind::kNumber) {
-        milliseconds = json_.Number();
-      } else if (key == "count" && kind == Kind::kNumber) {
-        profile_.model_runs = json_.Count();
-      } else {
-        json_.Skip();
-      }
-    }
+      if (key == "name" && kind == Kind::kString) name = json_.String();
+      if (kind != Kind::kNumber) return;
+      if (key == "timeMs") milliseconds = json_.Number();
+      if (key == "count") profile_.model_runs = json_.Count();
+    });
     constexpr double kMost = 1e9;  // 11 days
     if (name.empty() || !(milliseconds >= 0 && milliseconds <= kMost)) return;
     // The sum is rounded, not each layer: the total is exact.

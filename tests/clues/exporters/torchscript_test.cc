@@ -1,9 +1,8 @@
-#include "clues/exporters/torchscript/torchscript.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "clues/exporters/dialect_names.h"
 #include "clues/exporters/tools/original_name.h"
 
 namespace onnx_tag::hierarchy {

@@ -2,103 +2,23 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 
 #include "app/cli/documents/documents.h"
+#include "base/embed.h"
 #include "base/parse_number.h"
 #include "core/query/fields.h"
 
+// One script for each shell; all ask the program. Readline takes --name=value
+// and field=value for three words. Without an offer PowerShell completes names
+// of files.
+ONNX_TAG_EMBED(onnx_tag_bash, ONNX_TAG_COMPLETION ".bash");
+ONNX_TAG_EMBED(onnx_tag_zsh, ONNX_TAG_COMPLETION ".zsh");
+ONNX_TAG_EMBED(onnx_tag_fish, ONNX_TAG_COMPLETION ".fish");
+ONNX_TAG_EMBED(onnx_tag_powershell, ONNX_TAG_COMPLETION ".ps1");
+
 namespace onnx_tag::cli {
 namespace {
-
-// Readline takes --name=value and field=value for three words.
-constexpr std::string_view kBash = R"bash(# bash completion for onnx-tag
-_onnx_tag() {
-  local words=() glue='' i line file typed
-  COMPREPLY=()
-  for ((i = 1; i <= COMP_CWORD; i++)); do
-    if [[ ${COMP_WORDS[i]} == '=' && ${#words[@]} -gt 0 ]]; then
-      words[-1]+='=' glue=1
-    elif [[ -n $glue ]]; then
-      words[-1]+=${COMP_WORDS[i]} glue=''
-    else
-      words+=("${COMP_WORDS[i]}")
-    fi
-  done
-  typed=${words[-1]#*=}
-  while IFS=$'\t' read -r line _; do
-    case $line in
-      :folders) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- "$typed") ;;
-      :files) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$typed") ;;
-      :models)
-        compopt -o filenames
-        while IFS= read -r file; do
-          [[ -d $file || $file == *.onnx || $file == *.json ]] && COMPREPLY+=("$file")
-        done < <(compgen -f -- "$typed")
-        ;;
-      *) [[ ${words[-1]} == *=* ]] && line=${line#*=}; COMPREPLY+=("$line") ;;
-    esac
-  done < <("$1" __complete ${#words[@]} "${words[@]}" 2>/dev/null)
-  [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace
-}
-complete -F _onnx_tag onnx-tag
-)bash";
-
-constexpr std::string_view kZsh = R"zsh(#compdef onnx-tag
-local line word
-local -a typed all shown fields
-typed=("${(@Q)words[2,CURRENT]}")
-for line in "${(@f)$($words[1] __complete $((CURRENT - 1)) "${typed[@]}" 2>/dev/null)}"; do
-  word=${line%%$'\t'*}
-  case $line in
-    '') ;;
-    :folders) compset -P '--*='; _files -/ ;;
-    :files) compset -P '--*='; _files ;;
-    :models) _files -g '*.(onnx|json)(-.)' ;;
-    *=$'\t'*) fields+=("$word") ;;
-    *) all+=("$word"); shown+=("${line/$'\t'/  -- }") ;;
-  esac
-done
-(($#fields)) && compadd -S '' -- "${fields[@]}"
-(($#all)) && compadd -l -d shown -- "${all[@]}"
-)zsh";
-
-constexpr std::string_view kFish = R"fish(# fish completion for onnx-tag
-function __onnx_tag_complete
-    set -l words (commandline -opc)
-    set -l typed (commandline -ct)
-    set -l before (string match -r '^--[^=]*=' -- "$typed")
-    set -l value (string replace -r '^--[^=]*=' '' -- "$typed")
-    for line in ($words[1] __complete (count $words) $words[2..] "$typed" 2>/dev/null)
-        switch $line
-            case :folders
-                printf '%s\n' "$before"(__fish_complete_directories "$value")
-            case :files
-                printf '%s\n' "$before"(__fish_complete_path "$value")
-            case :models
-                __fish_complete_path "$value"
-            case '*'
-                printf '%s\n' $line
-        end
-    end
-end
-complete -c onnx-tag -f -a '(__onnx_tag_complete)'
-)fish";
-
-// Without an offer PowerShell completes names of files.
-constexpr std::string_view kPowershell =
-    R"powershell(# PowerShell completion for onnx-tag
-Register-ArgumentCompleter -Native -CommandName onnx-tag -ScriptBlock {
-  param($wordToComplete, $commandAst, $cursorPosition)
-  $words = @($commandAst.CommandElements | Select-Object -Skip 1 |
-    Where-Object { $_.Extent.EndOffset -lt $cursorPosition } | ForEach-Object { $_.ToString() })
-  onnx-tag __complete ($words.Count + 1) @words $wordToComplete 2>$null |
-    Where-Object { -not $_.StartsWith(':') } | ForEach-Object {
-      $word, $help = $_ -split "`t", 2
-      if (-not $help) { $help = $word }
-      [System.Management.Automation.CompletionResult]::new($word, $word, 'ParameterValue', $help)
-    }
-}
-)powershell";
 
 // The lines of an answer, without the words that do not continue `typed`.
 class Answer {
@@ -191,8 +111,10 @@ std::string OneLine(std::string text) {
 }
 
 std::string CompletionScript(std::size_t shell) {
-  constexpr std::array kScripts = {kBash, kZsh, kFish, kPowershell};
-  return std::string(kScripts[shell]);
+  const std::array scripts = {
+      ONNX_TAG_EMBEDDED(onnx_tag_bash), ONNX_TAG_EMBEDDED(onnx_tag_zsh),
+      ONNX_TAG_EMBEDDED(onnx_tag_fish), ONNX_TAG_EMBEDDED(onnx_tag_powershell)};
+  return std::string(scripts[shell]);
 }
 
 std::string Completions(Words words) {

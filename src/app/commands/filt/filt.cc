@@ -13,7 +13,6 @@
 #include "app/render/render.h"
 #include "clues/exporters/traceback.h"
 #include "core/tagging/words.h"
-#include "file/io/console.h"
 #include "file/io/inputs.h"
 #include "file/io/paths.h"
 #include "file/io/system_calls.h"

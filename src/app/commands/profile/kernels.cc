@@ -7,6 +7,7 @@
 #include "base/parse_number.h"
 #include "base/text.h"
 #include "clues/exporters/tools/original_name.h"
+#include "core/graph/operators.h"
 #include "core/hierarchy/name_parts.h"
 #include "file/io/mapped_file.h"
 #include "onnx_tag/error.h"
@@ -215,9 +216,8 @@ std::int64_t KernelPlaces::CountSelf(const IdVector<KernelId, Place>& places,
       // Kernels that run others, also where the model at hand does not have
       // them.
       [&](KernelId id) {
-        return IsOneOf(profile.kernels[id].op,
-                       {"If", "Loop", "Scan", "BeamSearch", "GreedySearch",
-                        "Sampling", "WhisperBeamSearch"});
+        return Describe(FindOp(profile.kernels[id].op))
+            .kinds.HasAnyOf({OpKind::kControl, OpKind::kGeneration});
       },
       [&](KernelId id) { return IsInner(places[id]); });
 }

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "clues/exporters/dialect_names.h"
 #include "clues/exporters/tools/original_name.h"
+#include "clues/exporters/words.h"
 #include "core/graph/neighbours.h"
 #include "core/graph/operators.h"
 #include "core/hierarchy/name_parts.h"
@@ -37,12 +38,12 @@ GenaiName SplitGenaiNode(std::string_view name) {
 }
 
 std::string_view GenaiOwner(std::string_view parameter) {
-  std::string_view module = BeforeLastPart(parameter, '.');
-  for (const std::string_view op :
-       {".MatMul", ".MatMulNBits", ".Gemm", ".Add", ".Conv", ".Gather"}) {
-    if (ConsumeSuffix(module, op)) break;
-  }
-  return module;
+  const std::string_view module = BeforeLastPart(parameter, '.');
+  static const WordList operators("genai");
+  const std::string_view op = LastPart(module, '.');
+  return op.size() < module.size() && operators.Has(op)
+             ? BeforeLastPart(module, '.')
+             : module;
 }
 
 }  // namespace onnx_tag::hierarchy
@@ -294,8 +295,10 @@ class GenaiNames : public DialectNames {
       if (!result.module.empty()) result.module += '.';
       result.module += place.atoms[i];
     }
+    const Op made_of = FindOp(op);
     if (word != nullptr && !word->origins.empty() &&
-        (op.starts_with("MatMul") || op == "Add")) {
+        (made_of == Op::kAdd ||
+         Describe(made_of).kinds.HasAnyOf(OpKind::kProduct))) {
       for (const std::string_view origin : Split(word->origins, ',')) {
         result.origins.push_back(Fill(origin, place.index));
       }

@@ -1,90 +1,26 @@
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <set>
 #include <unordered_map>
 
 #include "clues/exporters/dialect_names.h"
 #include "clues/exporters/tools/original_name.h"
+#include "clues/exporters/words.h"
 #include "core/hierarchy/name_parts.h"
 
 namespace onnx_tag::hierarchy {
 namespace {
 
-// Scopes that TensorFlow's own functions open inside a layer, and ops that lie
-// above their inputs' names. Sorted.
-constexpr std::string_view kInnerScopes[] = {"Add",
-                                             "AddV2",
-                                             "AssignVariableOp",
-                                             "BatchMatMulV2",
-                                             "BiasAdd",
-                                             "BroadcastTo",
-                                             "Cast",
-                                             "ClipByValue",
-                                             "Conv1D",
-                                             "Conv2D",
-                                             "DepthwiseConv2dNative",
-                                             "Einsum",
-                                             "Erf",
-                                             "ExpandDims",
-                                             "FusedBatchNormV3",
-                                             "Gather",
-                                             "GatherV2",
-                                             "Gelu",
-                                             "MatMul",
-                                             "Max",
-                                             "MaxPool",
-                                             "Mean",
-                                             "Mul",
-                                             "Pad",
-                                             "Pow",
-                                             "ReadVariableOp",
-                                             "Relu",
-                                             "Reshape",
-                                             "ResourceGather",
-                                             "Rsqrt",
-                                             "Shape",
-                                             "Sigmoid",
-                                             "Softmax",
-                                             "Sqrt",
-                                             "Square",
-                                             "StatefulPartitionedCall",
-                                             "Sub",
-                                             "Sum",
-                                             "Tanh",
-                                             "TensorArrayUnstack",
-                                             "TensorArrayV2Read",
-                                             "Tensordot",
-                                             "Tile",
-                                             "Transpose",
-                                             "add",
-                                             "batchnorm",
-                                             "einsum",
-                                             "moments",
-                                             "mul",
-                                             "ones",
-                                             "ones_like",
-                                             "strided_slice",
-                                             "sub",
-                                             "truediv",
-                                             "while",
-                                             "zeros",
-                                             "zeros_like"};
-static_assert(std::is_sorted(std::begin(kInnerScopes), std::end(kInnerScopes)));
-
 bool IsInnerScope(std::string_view segment) {
-  const auto has = [](std::string_view word) {
-    return std::binary_search(std::begin(kInnerScopes), std::end(kInnerScopes),
-                              word);
-  };
-  return has(segment) || has(WithoutCounter(segment));
+  static const WordList scopes("tensorflow");
+  return scopes.Has(segment) || scopes.Has(WithoutCounter(segment));
 }
 
 // Keras calls its Add layers `add` and `add_1`, as TensorFlow does the scope of
 // an addition's constants.
 bool IsAddLayer(std::string_view segment, std::string_view op) {
-  return WithoutCounter(segment) == "add" &&
-         (op == "Add" || op == "AddV2" || op == "AddN" || op == "add");
+  static const WordList additions("tensorflowAdd");
+  return WithoutCounter(segment) == "add" && additions.Has(op);
 }
 
 bool IsCall(std::string_view segment) {

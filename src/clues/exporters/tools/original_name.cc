@@ -3,35 +3,60 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <iterator>
-#include <span>
 #include <utility>
+#include <vector>
 
-#include "clues/exporters/tools/suffix_rules.h"
+#include "clues/exporters/words.h"
+#include "core/graph/operators.h"
 #include "core/hierarchy/name_parts.h"
+#include "core/tagging/words.h"
 
 namespace onnx_tag::hierarchy {
 namespace {
 
-constexpr std::string_view Letters(std::string_view rule) {
-  return rule.ends_with('#') ? rule.substr(0, rule.size() - 1) : rule;
-}
+// What a suffix says of the node or tensor that has it.
+enum class Effect : std::uint8_t {
+  kNone,
+  kQuantizer,
+  kScale,  // a quantizer's scale or zero point: it stands beside the weight
+  kCast,
+  kFused,
+  kModule,  // the weight of a module in fewer bits; its own name is gone
+  kModuleScale,
+};
 
-constexpr std::size_t kMostRules =
-    std::size(kSharedSuffixes) +
-    std::max(std::size(kNodeSuffixes), std::size(kTensorSuffixes));
-static_assert(kMostRules < 0xff);
+constexpr std::array<std::string_view, 7> kEffectNames = {
+    "none", "quantizer", "scale", "cast", "fused", "module", "moduleScale"};
+
+// What must be left for a suffix to be one: data/exporter_words.txt.
+enum class Rest : std::uint8_t {
+  kAny,
+  kSlash,
+  kOrigin,
+  kTensor,
+  kValue,
+  kGemm,
+};
+constexpr std::array<std::string_view, 6> kRestNames = {
+    "any", "slash", "origin", "tensor", "value", "gemm"};
+
+// `#` at the end of a text stands for one or more digits.
+struct Rule {
+  std::string_view text;
+  Effect effect = Effect::kNone;
+  Rest rest = Rest::kAny;
+};
 
 // Nearly all names have nothing to undo, and most of those that end in a digit
 // are counters. Rules are found by the last byte that is no digit, so that
 // such a name meets two or three of them.
 class SuffixTable {
  public:
-  template <std::size_t kCount>
-  explicit SuffixTable(const Rule (&rules)[kCount]) {
+  // `list` is of data/exporter_words.txt; the shared suffixes are added.
+  explicit SuffixTable(std::string_view list) {
     heads_.fill(kEnd);
-    Add(kSharedSuffixes);
-    Add(rules);
+    Add("shared");
+    Add(list);
   }
 
   // The longest rule that `name` ends with, and in `rest` what precedes it.
@@ -45,21 +70,27 @@ class SuffixTable {
     std::uint8_t next;
   };
 
-  void Add(std::span<const Rule> rules) {
-    for (const Rule& rule : rules) {
+  void Add(std::string_view list) {
+    for (const auto& row : RowsOf(list)) {
+      Rule rule{.text = row[0]};
+      if (row.size() > 1) {
+        rule.effect = WordToEnum<Effect>(kEffectNames, row[1]).value();
+      }
+      if (row.size() > 2)
+        rule.rest = WordToEnum<Rest>(kRestNames, row[2]).value();
+      std::string_view literal = rule.text;
+      ConsumeSuffix(literal, "#");
       // A literal that ends in digits is found by what precedes them too.
-      const std::string_view literal = Letters(rule.text);
       std::string_view letters = literal;
       letters.remove_suffix(TrailingDigits(letters));
       std::uint8_t& head = heads_[static_cast<unsigned char>(letters.back())];
-      entries_[count_] = {rule, literal, head};
-      head = count_++;
+      entries_.push_back({rule, literal, head});
+      head = static_cast<std::uint8_t>(entries_.size() - 1);
     }
   }
 
   std::array<std::uint8_t, 256> heads_;
-  std::array<Entry, kMostRules> entries_;
-  std::uint8_t count_ = 0;
+  std::vector<Entry> entries_;
 };
 
 bool EndsInOutput(std::string_view name) {
@@ -83,7 +114,7 @@ bool IsTensor(std::string_view rest) {
 bool IsGemm(std::string_view rest) {
   if (const auto node = WithoutNumbered(rest, "_output_")) rest = *node;
   if (const auto bare = WithoutNumbered(rest, "_")) rest = *bare;
-  return rest.ends_with("Gemm");
+  return rest.ends_with(Describe(Op::kGemm).name);
 }
 
 bool Allows(Rest need, std::string_view rest) {
@@ -318,7 +349,7 @@ StrippedName Undo(std::string_view name, const SuffixTable& suffixes,
 }  // namespace
 
 StrippedName UndoNodeName(std::string_view name) {
-  static const SuffixTable table(kNodeSuffixes);
+  static const SuffixTable table("node");
   return Undo(name, table, [](StrippedName& stripped) {
     return UndoFusionSegment(stripped) || UndoTrailingSlash(stripped) ||
            UndoNodePrefix(stripped);
@@ -326,7 +357,7 @@ StrippedName UndoNodeName(std::string_view name) {
 }
 
 StrippedName UndoTensorName(std::string_view name) {
-  static const SuffixTable table(kTensorSuffixes);
+  static const SuffixTable table("tensor");
   return Undo(name, table, [](StrippedName& stripped) {
     return UndoProvider(stripped) || UndoWeightPrefix(stripped) ||
            UndoNodePrefix(stripped);

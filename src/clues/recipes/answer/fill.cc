@@ -12,13 +12,6 @@ constexpr std::string_view kRunsConsumers =
     "runs the operations that read its result";
 constexpr std::string_view kRunsNeighbours = "runs the operations around it";
 
-// Whether its module runs nothing else, so that the next token belongs to the
-// caller.
-bool EndsLeaf(const Token& token) {
-  return IsOneOf(token.label, {"LIN", "LN", "RMS", "CONV", "BN", "Gather:cd",
-                               "GELU", "SILU"});
-}
-
 Path CommonPath(Path a, const Path& b) {
   a.resize(CommonLength(a, b));
   return a;
@@ -50,8 +43,8 @@ class TokenFiller {
   Path PathBetween(std::uint32_t before, std::uint32_t after) const {
     const Path& a = *answers_[before].path;
     const Path& b = *answers_[after].path;
-    const bool a_ends = EndsLeaf(tokens_[before]);
-    const bool b_ends = EndsLeaf(tokens_[after]);
+    const bool a_ends = FactsOf(tokens_[before].label).leaf;
+    const bool b_ends = FactsOf(tokens_[after].label).leaf;
     if (a == b && !a_ends) return a;
     if (!a_ends && !b_ends) {
       return StartsWith(a, b) ? a : StartsWith(b, a) ? b : CommonPath(a, b);

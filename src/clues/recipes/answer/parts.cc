@@ -6,7 +6,7 @@
 
 #include "clues/recipes/align/candidates.h"
 #include "clues/recipes/answer/match.h"
-#include "clues/recipes/book/label_weight.h"
+#include "clues/recipes/book/recipe.h"
 
 namespace onnx_tag::recipes {
 namespace {

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <unordered_map>
 
 #include "base/interner.h"
-#include "clues/recipes/book/label_weight.h"
+#include "base/text.h"
 #include "core/hierarchy/name_parts.h"
+#include "generated/labels.h"
 
 namespace onnx_tag::recipes {
 namespace {
@@ -31,7 +33,48 @@ std::string LastAtoms(std::string_view path) {
   return std::string(word(before)) + "." + std::string(word(last));
 }
 
+struct Labels {
+  std::unordered_map<std::string_view, LabelFacts> facts;
+  std::unordered_map<std::string_view, std::string_view> of;  // by name
+
+  Labels() {
+    std::unordered_map<std::string_view, std::uint32_t> classes;  // their bits
+    for (const std::string_view line : Split(kLabels, '\n')) {
+      const std::vector<std::string_view> words = Split(line, ' ');
+      LabelFacts& row = facts[words[0]];
+      row.weight = words[1] == "heavy"   ? Weight::kHeavy
+                   : words[1] == "light" ? Weight::kLight
+                                         : Weight::kMiddle;
+      for (std::string_view word : std::span(words).subspan(2)) {
+        row.solid |= word == "solid";
+        row.leaf |= word == "leaf";
+        if (hierarchy::ConsumePrefix(word, "of=")) of.emplace(word, words[0]);
+        if (hierarchy::ConsumePrefix(word, "=")) {
+          row.soft |=
+              classes.try_emplace(word, 1u << classes.size()).first->second;
+        }
+      }
+    }
+  }
+};
+
+const Labels& AllLabels() {
+  static const Labels labels;
+  return labels;
+}
+
 }  // namespace
+
+const LabelFacts& FactsOf(std::string_view label) {
+  static const LabelFacts kMiddle;
+  const auto at = AllLabels().facts.find(label);
+  return at == AllLabels().facts.end() ? kMiddle : at->second;
+}
+
+std::string_view LabelOf(std::string_view name) {
+  const auto at = AllLabels().of.find(name);
+  return at == AllLabels().of.end() ? std::string_view() : at->second;
+}
 
 std::string PathOf(const Recipe& recipe, std::uint32_t module) {
   if (module == 0 || module == kNone) return "";

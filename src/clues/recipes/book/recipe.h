@@ -82,6 +82,20 @@ struct Recipe {
   bool operator==(const Recipe&) const = default;
 };
 
+// What a label says in an alignment: data/labels.txt.
+enum class Weight : std::uint8_t { kLight, kMiddle, kHeavy };
+
+struct LabelFacts {
+  Weight weight = Weight::kMiddle;
+  bool solid = false;
+  bool leaf = false;
+  // A bit for each class of labels that may replace each other.
+  std::uint32_t soft = 0;
+};
+const LabelFacts& FactsOf(std::string_view label);
+// The label of an operator or a composite; "" if it has none of its own.
+std::string_view LabelOf(std::string_view name);
+
 // Many recipes, with summaries to choose one without reading it.
 
 // Sorted sets of hashes; see Summary.

@@ -47,8 +47,8 @@ TokenSequence WithoutRelus(TokenSequence sequence) {
   const std::size_t count = sequence.labels.size();
   sequence.skipped.resize(count, false);
   for (std::size_t i = 0; i < count; ++i) {
-    const bool is_relu =
-        sequence.labels[i] == "Relu" && sequence.inputs[i].size() == 1;
+    const bool is_relu = sequence.labels[i] == Describe(Op::kRelu).name &&
+                         sequence.inputs[i].size() == 1;
     if (is_relu) sequence.skipped[i] = true;
   }
   const auto look_through = [&](std::uint32_t& token) {
@@ -115,7 +115,7 @@ std::vector<Step> MakeSteps(const TokenSequence& sequence, Order order) {
   for (const std::uint32_t token : tokens) {
     if (!sequence.skipped.empty() && sequence.skipped[token]) continue;
     const std::string_view text = sequence.labels[token];
-    const LabelFacts facts = FactsOf(text);
+    const LabelFacts& facts = FactsOf(text);
     steps.push_back(
         {.token = token,
          .label = label[token],
@@ -127,7 +127,7 @@ std::vector<Step> MakeSteps(const TokenSequence& sequence, Order order) {
          .solid = facts.solid,
          .convolution = text == "CONV",
          .batch_norm = text == "BN",
-         .gather = text.starts_with("Gather")});
+         .gather = text.starts_with(Describe(Op::kGather).name)});
   }
   return steps;
 }

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "clues/recipes/book/label_weight.h"
 #include "clues/recipes/book/recipe.h"
 #include "clues/recipes/tokens/path.h"
 #include "clues/recipes/tokens/tokens.h"

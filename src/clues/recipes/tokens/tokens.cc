@@ -186,56 +186,21 @@ class AnchorFinder {
   IdVector<NodeId, bool> carrier_{model_.node_count(), false};
 };
 
-// Operators with a common label for all their forms, quantized ones included.
+// Operators have a common label for all their forms, quantized ones included.
 // Empty: the label is the operator.
-std::string_view OperatorLabel(Op like) {
-  switch (like) {
-    case Op::kConv:
-      return "CONV";
-    case Op::kLayerNormalization:
-      return "LN";
-    case Op::kRMSNormalization:
-      return "RMS";
-    case Op::kBatchNormalization:
-      return "BN";
-    case Op::kGelu:
-      return "GELU";
-    case Op::kSwish:
-      return "SILU";
-    case Op::kHardSwish:
-      return "HSWISH";
-    case Op::kSoftmax:
-      return "SOFTMAX";
-    default:
-      return "";
-  }
-}
+std::string_view OperatorLabel(Op like) { return LabelOf(Describe(like).name); }
 
 // Empty: its nodes are tokens of their own.
 std::string_view CompositeLabel(CompositeKind kind) {
-  switch (kind) {
-    case CompositeKind::kLinear:
-      return "LIN";
-    case CompositeKind::kConvolution:
-      return "CONV";
-    case CompositeKind::kLayerNorm:
-      return "LN";
-    case CompositeKind::kRmsNorm:
-      return "RMS";
-    case CompositeKind::kGelu:
-      return "GELU";
-    case CompositeKind::kQuickGelu:
-      return "QGELU";
-    case CompositeKind::kSilu:
-      return "SILU";
-    case CompositeKind::kHardSwish:
-      return "HSWISH";
-    case CompositeKind::kGroupNorm:
-    case CompositeKind::kMish:
-      break;
-  }
-  return "";
+  // In the order of CompositeKind.
+  constexpr std::string_view kNames[] = {
+      "linear", "convolution", "layerNorm", "rmsNorm",   "groupNorm",
+      "gelu",   "quickGelu",   "silu",      "hardSwish", "mish"};
+  return LabelOf(kNames[static_cast<std::size_t>(kind)]);
 }
+
+// Of products of two values.
+std::string ProductLabel() { return std::string(Describe(Op::kMatMul).name); }
 
 // The numbers of an integer attribute, as "1,2,3"; "" if it is missing.
 std::string Numbers(Bytes node, std::string_view name) {
@@ -311,7 +276,7 @@ Fused TokenGraph::ReadFused(NodeId node) const {
                           !flow_.IsData(inputs[1]);
   if (op == Op::kFusedMatMul) {
     if (has_weight || HasAlphaOne(bytes)) return {};
-    return {{"MatMul", "Mul:dc"}, 0, Owner::kMain};
+    return {{ProductLabel(), "Mul:dc"}, 0, Owner::kMain};
   }
   // x sigmoid(a x) with a = 1 is SiLU.
   if (op == Op::kQuickGelu) {
@@ -330,11 +295,11 @@ Fused TokenGraph::ReadFused(NodeId node) const {
   }
   if (known.kinds.HasAnyOf(OpKind::kAttention)) {
     if (has_weight) {
-      return {{"LIN", "LIN", "LIN", "MatMul", "SOFTMAX", "MatMul"},
+      return {{"LIN", "LIN", "LIN", ProductLabel(), "SOFTMAX", ProductLabel()},
               4,
               Owner::kNobody};
     }
-    return {{"MatMul", "SOFTMAX", "MatMul"}, 1, Owner::kNobody};
+    return {{ProductLabel(), "SOFTMAX", ProductLabel()}, 1, Owner::kNobody};
   }
   const auto activation = FindAttribute(bytes, "activation");
   if (!known.kinds.HasAnyOf(OpKind::kFused) ||
@@ -428,8 +393,9 @@ bool TokenGraph::relus_folded() const {
   return std::any_of(
              nodes.begin(), nodes.end(),
              [this](NodeId node) { return flow_.IsTransparent(node); }) &&
-         std::none_of(tokens_.begin(), tokens_.end(),
-                      [](const Token& token) { return token.label == "Relu"; });
+         std::none_of(tokens_.begin(), tokens_.end(), [](const Token& token) {
+           return token.label == Describe(Op::kRelu).name;
+         });
 }
 
 std::vector<std::uint32_t> TokenGraph::Outputs() const {
@@ -451,7 +417,7 @@ std::string TokenGraph::Label(NodeId node) const {
         std::any_of(inputs.begin(), inputs.end(), [this](ValueId input) {
           return input != kNo<ValueId> && !flow_.IsData(input);
         });
-    return linear ? "LIN" : "MatMul";
+    return linear ? "LIN" : ProductLabel();
   }
   if (const std::string_view label = OperatorLabel(like); !label.empty()) {
     return std::string(label);

@@ -52,7 +52,7 @@ Dim PerInput(const NodeView& node) {
 }
 
 Dim Product(const NodeView& node) {
-  const bool gemm = Describe(node.row().like).name == "Gemm";
+  const bool gemm = node.row().like == Op::kGemm;
   const bool flagged = gemm || node.row().kinds.HasAnyOf(OpKind::kFused);
   const auto transposed = [&](const char* flag) {
     return flagged && node.attributes().Int(flag, 0) != 0;

@@ -1,0 +1,47 @@
+#include "clues/exporters/words.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "generated/exporter_words.h"
+
+namespace onnx_tag::hierarchy {
+
+std::vector<std::vector<std::string_view>> RowsOf(std::string_view list) {
+  std::vector<std::vector<std::string_view>> rows;
+  for (const std::string_view line : Split(kExporterWords, '\n')) {
+    std::vector<std::string_view> words = Split(line, ' ');
+    if (words[0] != list) continue;
+    words.erase(words.begin());
+    rows.push_back(std::move(words));
+  }
+  return rows;
+}
+
+WordList::WordList(std::string_view list) {
+  for (const auto& row : RowsOf(list)) {
+    words_.insert(words_.end(), row.begin(), row.end());
+  }
+  std::sort(words_.begin(), words_.end());
+}
+
+bool WordList::Has(std::string_view word) const {
+  return std::binary_search(words_.begin(), words_.end(), word);
+}
+
+// One byte is compared first, because nearly always it is another one.
+bool WordList::HasStartOf(std::string_view text) const {
+  return !text.empty() &&
+         std::any_of(words_.begin(), words_.end(), [&](std::string_view word) {
+           return text[0] == word[0] && text.starts_with(word);
+         });
+}
+
+bool WordList::HasEndOf(std::string_view text) const {
+  return !text.empty() &&
+         std::any_of(words_.begin(), words_.end(), [&](std::string_view word) {
+           return text.back() == word.back() && text.ends_with(word);
+         });
+}
+
+}  // namespace onnx_tag::hierarchy
