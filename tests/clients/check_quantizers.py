@@ -200,6 +200,15 @@ TOOLS: Dict[str, tuple[str, str, Callable[[pathlib.Path, Dict, Dict[str, np.ndar
 }
 
 
+def constants_of(model: onnx.ModelProto) -> Set[str]:
+    """Values that depend on no input: select leaves them out."""
+    known = {t.name for t in model.graph.initializer} | {""}
+    for node in model.graph.node:
+        if known.issuperset(node.input):
+            known |= set(node.output)
+    return known
+
+
 def npi_names(text: str) -> Set[str]:
     """Glow's documented form: a list of texts under one of two keys."""
     import yaml
@@ -234,7 +243,7 @@ def check_form(binary: str, model: pathlib.Path, tool: str) -> str:
     chosen = {(row["name"], row["index"]) for row in json.loads(ask("query", str(model), QUERY, "--json"))["nodes"]}
     nodes = [node for i, node in enumerate(whole.graph.node) if (node.name, i) in chosen]
     outputs = {name for node in nodes for name in node.output if kinds.get(name) in floats}
-    constants = {name for node in nodes if not any(node.input) for name in node.output}
+    constants = constants_of(whole)
     weights = {t.name for t in whole.graph.initializer if t.data_type in floats and np.prod(t.dims) > 1}
     read = {name for node in nodes for name in node.input} & weights
     said = FORMS[tool](ask("select", str(model), QUERY, "--for", tool))
@@ -262,6 +271,10 @@ def check(binary: str, whole: pathlib.Path, tool: str, folder: str) -> str:
     chosen = {row["name"] for row in json.loads(ask("query", str(model), QUERY, "--json"))["nodes"]}
     assert could & chosen and could - chosen, "the selection is no part of it"
     alone = word in ("matmulnbits", "ort-overrides")
+    if word == "ort-overrides":
+        loaded = onnx.load(model)
+        constants = constants_of(loaded)
+        could -= {node.name for node in loaded.graph.node if constants.issuperset(node.output)}
     for words, want in (((), could & chosen), (("--exclude",), could - chosen)):
         if alone and words:
             continue
