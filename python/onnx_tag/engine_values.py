@@ -81,7 +81,7 @@ class EngineSide(OnnxSide):
                 if path.endswith(".npy"):
                     arrays[value.name] = read_npy(file, LIMIT)[0]
                     continue
-                data = np.frombuffer(file.read(), kinds.get(value.type, np.float32))
+                data: "Array" = np.frombuffer(file.read(), kinds.get(value.type, np.float32))
             sizes = [size if isinstance(size, int) else -1 for size in value.shape]
             try:
                 arrays[value.name] = data.reshape(sizes)

@@ -370,9 +370,16 @@ void TagWriter::AppendForeignKeys(NodeId node, ModuleId module,
   if (keys_.class_hierarchy) {
     std::string scopes = "[";
     std::string classes = "[";
-    // Torch lists the modules that were called.
+    // Torch lists the modules that were called. Where its metadata was read,
+    // these are the modules whose class is a fact.
+    const bool facts = tagging_->tags[node].source == Source::kMetadata;
     for (std::size_t i = 0; i < chain.size(); ++i) {
-      if (IsList(tree, chain, i)) continue;
+      const ModuleFacts* const known = tagging_->FactsOf(chain[i]);
+      const bool not_called =
+          facts && i > 0 && i + 1 < chain.size() &&
+          (known == nullptr || tree.Class(chain[i]).empty() ||
+           known->class_confidence != Confidence::kCertain);
+      if (not_called || IsList(tree, chain, i)) continue;
       AppendPythonText(scopes, tree.Path(chain[i]));
       AppendPythonText(classes, class_of(chain[i]));
       scopes += ", ";
