@@ -16,8 +16,9 @@ import tempfile
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
-from . import odd_bytes
+from . import odd_bytes, program
 from .arrays import read_npz
+from .engine_values import EngineSide, are_values
 from .errors import InputError, TagsError, printable
 from .globs import matcher
 from .measures import CLASSES, Errors
@@ -168,7 +169,8 @@ class Comparison:
                          "mean": number(row.errors.mean), "relative": number(row.errors.relative),
                          "sqnr_db": number(row.errors.sqnr), "cosine": row.errors.cosine,
                          "histogram": row.errors.histogram, "not_finite_a": row.errors.not_finite_a,
-                         "not_finite_b": row.errors.not_finite_b, "unlike": row.errors.unlike,
+                         "not_finite_b": row.errors.not_finite_b, "largest_a": number(row.errors.largest_a),
+                         "largest_b": number(row.errors.largest_b), "unlike": row.errors.unlike,
                          "sampled": row.errors.sampled, "added": number(row.added), "lost_db": number(row.lost),
                          "values": row.values, "folded": row.folded, "confidence": row.confidence,
                          "source_line": asdict(row.line) if row.line else None,
@@ -219,6 +221,7 @@ class Comparison:
         return TABLE_HEAD + "\tcode\n" + "".join(lines.values())
 
 
+MOST_HALF = 65504.0                                         # the largest number of float16
 TABLE_HEAD = "value\trelative_error\tnoise_to_signal\tlost_db"
 SORTS: Dict[str, Any] = {
     "lost": lambda row: (-row.lost, row.order), "order": lambda row: row.order,
@@ -250,6 +253,8 @@ def _line(row: Row, color: bool) -> str:
     notes = "".join([f"  {printable(row.line.place)}" if row.line else "",
                      f"  with {', '.join(printable(module) for module in row.folded)}" if row.folded else "",
                      f"  {errors.not_finite_b} NaN or Inf" if errors.not_finite_b else "",
+                     f"  values up to {errors.largest_a:.4g}, float16 ends at {MOST_HALF:g}"
+                     if errors.largest_a > MOST_HALF / 16 else "",
                      "  sampled" if errors.sampled else "", "  guessed" if row.confidence == "low" else ""])
     text = (f"{errors.max:9.3g} {errors.mean:9.3g} {errors.cosine:8.5f} {errors.sqnr:8.1f} {row.lost:8.1f} "
             f"{_classes(errors.histogram)}  {_named(row)}{notes}")
@@ -406,8 +411,8 @@ def _folded(a: Side, b: OnnxSide, module: str) -> List[str]:
 
 # ------------------------------------------------------------ the comparison
 def compare(a: Union[Side, OnnxSide], b: OnnxSide, inputs: Mapping[str, Any], *, modules: Sequence[str] = (),
-            tolerance: Optional[Tolerance] = None, batch: int = 32) -> Comparison:
-    """Measures each module that both sides have, `batch` modules at a time."""
+            tolerance: Optional[Tolerance] = None, batch: int = 32, most: int = 5) -> Comparison:
+    """Measures each module that both sides have, `batch` modules at a time; names the `most` worst ones."""
     if isinstance(a, OnnxSide):
         a = OnnxReference(a)
     of_a, of_b = a.classes(), b.classes()
@@ -457,7 +462,7 @@ def compare(a: Union[Side, OnnxSide], b: OnnxSide, inputs: Mapping[str, Any], *,
     lossy = [row for row in rows if not row.within or row.lost > 3]
     deepest = [row for row in lossy if not any(other.module.startswith(row.module + ".") or (not row.module and other
                is not row) for other in lossy)]
-    worst = sorted((row for row in deepest if row.lost > 0), key=SORTS["lost"])[:5]
+    worst = sorted((row for row in deepest if row.lost > 0), key=SORTS["lost"])[:most]
     only_a = [path for path in of_a if path not in of_b and path and chosen(path)]
     only_b = [path for path in of_b if path not in of_a and path and chosen(path)]
     return Comparison(a.name, b.name, rows, only_a, only_b, shapes, not_real, not_found, precision, wanted, *b.sure(),
@@ -536,13 +541,16 @@ def _attribute(rows: Sequence[Row], given: Mapping[str, Measured], b: OnnxSide, 
 # ------------------------------------------------------------ the command line
 DESCRIPTION = """Compares two versions of a model, module by module, on the same inputs.
 A is a reference (see: python -m onnx_tag reference --help), an ONNX file, or MODULE:FUNCTION for a PyTorch model;
-B is an ONNX file. Quantized values are compared as the real numbers that they stand for."""
+B is an ONNX file, or what another engine computed for the outputs of a model of onnx-tag tap.
+Quantized values are compared as the real numbers that they stand for."""
 EXAMPLES = """examples:
   python -m onnx_tag compare run.ref model.int8.onnx
   python -m onnx_tag compare run.ref model.int8.onnx --min-sqnr 25
   python -m onnx_tag compare model.onnx model.int8.onnx --inputs x.npz
   python -m onnx_tag compare my_models:tiny_bert model.onnx --inputs x.npz
   python -m onnx_tag compare export.py:make model.onnx
+  python -m onnx_tag compare model.onnx model.fp16.onnx --inputs x.npz --select worst:5 --for npi
+  python -m onnx_tag compare model.onnx values.npz --model tapped.onnx --inputs x.npz
   python -m onnx_tag compare model.onnx model.fp16.onnx --inputs x.npz --rtol 1e-2 --json > diff.json
 
 A module is out of tolerance if it breaks one of the conditions given. Default: --rtol 1e-3 --atol 1e-5 for float32,
@@ -573,12 +581,24 @@ def _tolerance(text: str) -> float:
     return float(text)
 
 
+def _worst(text: str) -> int:
+    if not text.startswith("worst:"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not worst:N")
+    return _positive(text[len("worst:"):])
+
+
 def add_parser(commands: Any, formatter: Any) -> None:
     """The command line of `compare`."""
     parser = commands.add_parser("compare", help="find the module where two versions begin to differ",
                                  description=DESCRIPTION, epilog=EXAMPLES, formatter_class=formatter)
     parser.add_argument("a", metavar="A", help="a reference, an ONNX file, or MODULE:FUNCTION as for record")
-    parser.add_argument("b", metavar="B", help="an ONNX file")
+    parser.add_argument("b", metavar="B", help="an ONNX file; with --model, values: .npz, a Polygraphy JSON, or a "
+                        "folder of .npy or raw files")
+    parser.add_argument("--model", metavar="TAPPED", help="the model of onnx-tag tap whose outputs are in B")
+    parser.add_argument("--select", metavar="worst:N", type=_worst,
+                        help="print the nodes of A in the N modules that lose most, for the tool of --for")
+    parser.add_argument("--for", dest="tool", metavar="TOOL",
+                        help="a tool of onnx-tag select: npi, fp16, autocast, ...")
     parser.add_argument("--inputs", metavar="X.npz",
                         help="arrays by input name; default: those of the reference or of the function")
     parser.add_argument("--module", metavar="GLOB", action="append", default=[],
@@ -635,9 +655,18 @@ def run(options: Any) -> int:
     import shlex
     words = shlex.split(options.tag_options)
     files = Inputs()
-    for path, what in ((options.a, "A"), (options.b, "B")):
-        files.add_model(path, what)
+    files.add_model(options.a, "A")
+    if options.model:
+        files.add(options.b, "B")
+        files.add_model(options.model, "--model")
+    else:
+        files.add_model(options.b, "B")
     files.add(options.inputs, "--inputs")
+    if are_values(options.b) != (options.model is not None):
+        raise CompareError("values as B need --model TAPPED, the model of onnx-tag tap that the engine ran"
+                           if options.model is None else f"--model is for values as B, and {options.b} is none")
+    if (options.select is None) != (options.tool is None):
+        raise CompareError("--select worst:N and --for TOOL go together")
     for path in words:
         files.add(path, "--tag-options")
     files.refuse_standard_output()
@@ -660,10 +689,45 @@ def run(options: Any) -> int:
         else:
             a = stack.enter_context(_live(options.a, given, options.module))
             files.add(source_file(options.a), "A")
-        b = OnnxSide(options.b, words, options.optimize, a.hierarchy if isinstance(a, Reference) else None)
+        hierarchy = a.hierarchy if isinstance(a, Reference) else None
+        b = (EngineSide(options.model, options.b, words, hierarchy) if options.model
+             else OnnxSide(options.b, words, options.optimize, hierarchy))
         inputs = for_model(a.inputs, b) if isinstance(a, Reference) else given or {}
-        found = compare(a, b, inputs, modules=options.module, tolerance=tolerance, batch=options.batch)
+        found = compare(a, b, inputs, modules=options.module, tolerance=tolerance, batch=options.batch,
+                        most=options.select or 5)
+    if options.select is not None:
+        return _select(found, a, options.tool, words)
     return _tell(found, options, files)
+
+
+# These tools get the nodes that they must leave alone.
+_LEAVES_ALONE = ("ort-quant", "olive", "modelopt", "nncf", "neural-compressor", "fp16", "autocast", "quark")
+
+
+def _overflowing(found: Comparison, a: OnnxSide) -> List[str]:
+    """Modules with values that float16 cannot hold, and those that read them: B has NaN or Inf behind the first."""
+    if not any(row.errors.not_finite_b > row.errors.not_finite_a for row in found.rows):
+        return []
+    readers = OnnxReference(a).readers
+    large = [row.module for row in found.rows if row.errors.largest_a > MOST_HALF]
+    return [*large, *(reader for module in large for reader in readers(module))]
+
+
+def _select(found: Comparison, a: Any, tool: str, words: Sequence[str]) -> int:
+    """Prints what must stay in a higher precision, by the names of A."""
+    if not isinstance(a, OnnxSide):
+        raise CompareError("--select prints names of A, so A must be an ONNX file")
+    model, modules = a.name, list(dict.fromkeys([*(row.module for row in found.worst), *_overflowing(found, a)]))
+    if not modules:
+        print("onnx_tag: no module loses more than its inputs did", file=sys.stderr)
+        return 1
+    quoted = ", ".join("'" + module.replace("\\", "\\\\").replace("'", "\\'") + "'" for module in modules)
+    answer = program.run(["select", model, f"under in ({quoted})", "--for", tool, "--skip-unaddressable",
+                          *(["--exclude"] if tool in _LEAVES_ALONE else []), *words])
+    print("onnx_tag: stay in a higher precision: " + printable(", ".join(modules)), file=sys.stderr)
+    print(answer.err, end="", file=sys.stderr)
+    print(answer.out, end="")
+    return answer.code
 
 
 @contextlib.contextmanager

@@ -34,6 +34,8 @@ class Errors:
     not_finite_a: int = 0
     not_finite_b: int = 0
     unlike: int = 0                                         # NaN or Inf on one side, or Inf of another sign
+    largest_a: float = 0.0                                  # among the finite values, without their signs
+    largest_b: float = 0.0
     sampled: bool = False                                   # some figures are of samples
 
     _signal: float = 0.0
@@ -60,6 +62,7 @@ class Errors:
         unlike = int((~masks & ~finite & (a != b) & ~(np.isnan(a) & np.isnan(b))).sum())
         self.not_finite_a += int((~np.isfinite(a)).sum())
         self.not_finite_b += int((~np.isfinite(b)).sum())
+        self._see(a[~masks], b[~masks])
         self._add_numbers(a[finite & ~masks], b[finite & ~masks], unlike)
 
     def add_sampled(self, sample: Any, counts: "Counts", other: Any) -> None:
@@ -76,7 +79,14 @@ class Errors:
         self.sampled = True
         self.not_finite_a += counts.not_finite
         self.not_finite_b += found.not_finite
+        self._see(a[~masks], b[~masks])
         self._add_numbers(a[finite & ~masks], b[finite & ~masks], missed)
+
+    def _see(self, a: "Array", b: "Array") -> None:
+        """Each side alone: what is large in A may be Inf in B."""
+        import numpy as np
+        self.largest_a = max(self.largest_a, float(np.abs(a[np.isfinite(a)]).max(initial=0.0)))
+        self.largest_b = max(self.largest_b, float(np.abs(b[np.isfinite(b)]).max(initial=0.0)))
 
     def _add_numbers(self, a: "Array", b: "Array", unlike: int) -> None:
         import numpy as np
@@ -109,7 +119,7 @@ class Errors:
 
     def merge(self, other: "Errors") -> None:
         """Adds what was measured apart."""
-        for name in ("max", "relative"):
+        for name in ("max", "relative", "largest_a", "largest_b"):
             setattr(self, name, max(getattr(self, name), getattr(other, name)))
         for name in ("not_finite_a", "not_finite_b", "unlike", "_signal", "_noise", "_other", "_product", "_total",
                      "_count"):

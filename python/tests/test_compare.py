@@ -390,3 +390,88 @@ def test_integers_are_compared_as_real_numbers(tmp_path: Path, form: str) -> Non
     with live(model, torch.from_numpy(x)) as side:
         found = compare(side, OnnxSide(wrong), {"x": x})
     assert found.first is not None and found.first.module == "second", found.to_text(True)
+
+
+def exported(tmp_path: Path) -> Tuple[Path, Path]:
+    """A model, and its inputs as a file."""
+    model, inputs = make()
+    path = tmp_path / "model.onnx"
+    torch.onnx.export(model, (torch.from_numpy(inputs["x"]),), str(path), input_names=["x"], dynamo=False)
+    np.savez(tmp_path / "x.npz", **inputs)
+    return path, tmp_path / "x.npz"
+
+
+@pytest.mark.parametrize("form", ["npz", "npy", "raw", "polygraphy"])
+def test_values_of_another_engine_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str) -> None:
+    import base64
+    import io
+
+    import onnxruntime as ort
+    model, inputs = exported(tmp_path)
+    tapped = tmp_path / "tapped.onnx"
+    program.run(["tap", str(model), "--module", "**", "-o", str(tapped)])
+    session = ort.InferenceSession(str(tapped))
+    values = dict(zip([value.name for value in session.get_outputs()], session.run(None, dict(np.load(inputs)))))
+    values["blocks.1.up"] = values["blocks.1.up"] + np.float32(0.01)    # what the other engine does worse
+    where = tmp_path / ("values.npz" if form == "npz" else "values.json" if form == "polygraphy" else "values")
+    if form == "npz":
+        np.savez(where, **values)
+    elif form == "polygraphy":
+        def text(array: np.ndarray) -> str:
+            file = io.BytesIO()
+            np.save(file, array)
+            return base64.b64encode(file.getvalue()).decode()
+        outputs = {name: {"values": {"array": text(array)}} for name, array in values.items()}
+        where.write_text(json.dumps({"lst": [["engine", [{"outputs": outputs}]]]}))
+    else:
+        where.mkdir()
+        for name, array in values.items():
+            file = where / (name.replace(".", "_").replace(":", "_"))
+            if form == "npy":
+                np.save(file.with_suffix(".npy"), array)
+            else:
+                file.with_suffix(".raw").write_bytes(array.tobytes())
+    words = ["compare", str(model), str(where), "--inputs", str(inputs)]
+    assert main([*words, "--model", str(tapped), "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert [row["module"] for row in told["modules"] if not row["within"]] == ["blocks.1.up"]
+    largest = {row["module"]: row["largest_b"] for row in told["modules"]}
+    assert largest["blocks.1.up"] == pytest.approx(float(np.abs(values["blocks.1.up"]).max()))
+    assert main(words) == 2 and "--model TAPPED" in capsys.readouterr().err
+    np.savez(tmp_path / "other.npz", nobody=values["blocks.1.up"])
+    words[2] = str(tmp_path / "other.npz")
+    assert main([*words, "--model", str(tapped)]) == 3 and "none of the" in capsys.readouterr().err
+
+
+def test_what_overflows_is_selected_with_its_readers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, inputs = exported(tmp_path)
+    loaded = onnx.load(model)
+    rows = json.loads(program.run(["weights", str(model), "--json"]).out)["weights"]
+    names = {row["parameters"][0]: row["initializer"] for row in rows if row["parameters"]}
+    factors = {"blocks.1.up.weight": 1e5, "blocks.1.up.bias": 1e5, "blocks.1.down.weight": 1e-5}
+    for tensor in loaded.graph.initializer:
+        for name, factor in factors.items():
+            if tensor.name == names[name]:
+                scaled = numpy_helper.to_array(tensor) * np.float32(factor)
+                tensor.CopyFrom(numpy_helper.from_array(scaled, tensor.name))
+    onnx.save(loaded, model)
+    # Everything in half precision but the numbers themselves: a Cast there and back behind each product.
+    low = onnx.ModelProto.FromString(loaded.SerializeToString())
+    nodes = []
+    for node in low.graph.node:
+        nodes.append(node)
+        if node.op_type == "MatMul":
+            made = node.output[0]
+            node.output[0] = made + "_exact"
+            nodes.append(onnx.helper.make_node("Cast", [made + "_exact"], [made + "_half"], name=made + "_1", to=10))
+            nodes.append(onnx.helper.make_node("Cast", [made + "_half"], [made], name=made + "_2", to=1))
+    del low.graph.node[:]
+    low.graph.node.extend(nodes)
+    onnx.save(low, tmp_path / "low.onnx")
+    words = ["compare", str(model), str(tmp_path / "low.onnx"), "--inputs", str(inputs), "--select", "worst:1"]
+    assert main([*words, "--for", "fp16"]) == 0
+    kept = set(json.loads(capsys.readouterr().out)["node_block_list"])
+    want = {node.name for node in loaded.graph.node
+            if node.name.startswith(("/blocks.1/up/", "/blocks.1/act/", "/blocks.1/down/"))}
+    assert kept == want
+    assert main(words) == 2 and "go together" in capsys.readouterr().err

@@ -3,7 +3,7 @@
 
     check_quantizers.py BINARY MODEL TOOL...
 
-TOOL is nncf, modelopt, fp16 or neural-compressor. The package must be installed: neural-compressor needs older versions of
+TOOL is a key of TOOLS or FORMS below. Its package must be installed: neural-compressor needs older versions of
 numpy and onnx than the others, so it has an environment of its own (run_quantizers.sh). Prints a line for each tool; exit 1
 if any check fails.
 
@@ -112,13 +112,145 @@ def by_neural_compressor(path: pathlib.Path, said: Dict, feeds: Dict[str, np.nda
             if node.op_type == "MatMulInteger"}
 
 
+def by_autocast(path: pathlib.Path, said: Dict, feeds: Dict[str, np.ndarray]) -> Set[str]:
+    from modelopt.onnx.autocast import convert_to_mixed_precision
+    model = convert_to_mixed_precision(onnx_path=str(path), low_precision_type="fp16", keep_io_types=True, **said)
+    runs(model, feeds)
+    return half_products(model)
+
+
+def by_quark(path: pathlib.Path, said: Dict, feeds: Dict[str, np.ndarray]) -> Set[str]:
+    from quark.onnx import Int8Spec, ModelQuantizer, QConfig, QLayerConfig
+    layer = QLayerConfig(activation=Int8Spec(), weight=Int8Spec())
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "out.onnx"
+        # It merges and renames nodes before it looks at the list, unless it is told not to.
+        config = QConfig(global_config=layer, OptimizeModel=False, SimplifyModel=False, **said)
+        ModelQuantizer(config).quantize_model(str(path), str(out), Reader(feeds))
+        model = onnx.load(out)
+    # A node that is left alone may read what a quantized neighbour made, but not only that.
+    made = {output for node in model.graph.node if node.op_type == "DequantizeLinear" for output in node.output}
+    return {node.name for node in model.graph.node if node.op_type in MAIN and made.issuperset(node.input[:2])}
+
+
+class Reader:
+    """The inputs, once."""
+
+    def __init__(self, feeds: Dict[str, np.ndarray]) -> None:
+        self.feeds = [feeds]
+
+    def get_next(self) -> Dict[str, np.ndarray] | None:
+        return self.feeds.pop() if self.feeds else None
+
+    def __len__(self) -> int:
+        return len(self.feeds)
+
+
+# These give the selected nodes another precision than the others, and have no --exclude.
+def by_matmulnbits(path: pathlib.Path, said: Dict, feeds: Dict[str, np.ndarray]) -> Set[str]:
+    from onnxruntime.quantization import matmul_nbits_quantizer as nbits
+    config = nbits.RTNWeightOnlyQuantConfig(**said)
+    quantizer = nbits.MatMulNBitsQuantizer(onnx.load(path), block_size=32, is_symmetric=True, algo_config=config)
+    quantizer.process()
+    runs(quantizer.model.model, feeds)
+    end = "_Q8" if said else "_Q4"
+    return {node.name.removesuffix(end) for node in quantizer.model.model.graph.node
+            if node.op_type == "MatMulNBits" and node.name.endswith(end)}
+
+
+def by_olive(path: pathlib.Path, said: Dict, feeds: Dict[str, np.ndarray]) -> Set[str]:
+    from olive.model import ONNXModelHandler
+    from olive.passes.olive_pass import create_pass_from_dict
+    from olive.passes.onnx.kquant_quantization import OnnxKQuantQuantization
+    with tempfile.TemporaryDirectory() as folder:
+        done = create_pass_from_dict(OnnxKQuantQuantization, {"bits": 4, **said}, disable_search=True).run(
+            ONNXModelHandler(str(path)), folder + "/out")
+        model = onnx.load(done.model_path)
+    runs(model, feeds)
+    bits = 8 if said else 4
+    return {node.name.removesuffix(f"_Q{bits}") for node in model.graph.node if node.op_type == "MatMulNBits"
+            and any(a.name == "bits" and a.i == bits for a in node.attribute)}
+
+
+def by_ort_overrides(path: pathlib.Path, said: Dict, feeds: Dict[str, np.ndarray]) -> Set[str]:
+    from onnxruntime.quantization import QuantFormat, quantize_static
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "out.onnx"
+        quantize_static(str(path), str(out), Reader(feeds), quant_format=QuantFormat.QDQ, **said)
+        model = onnx.load(out)
+    runs(model, feeds)
+    types = {t.name: t.data_type for t in model.graph.initializer}
+    wanted = (onnx.TensorProto.UINT16,) if said else (onnx.TensorProto.INT8, onnx.TensorProto.UINT8)
+    quantized = {node.input[0] for node in model.graph.node
+                 if node.op_type == "QuantizeLinear" and types.get(node.input[2]) in wanted}
+    return {node.name for node in onnx.load(path).graph.node if quantized & set(node.output)}
+
+
 TOOLS: Dict[str, tuple[str, str, Callable[[pathlib.Path, Dict, Dict[str, np.ndarray]], Set[str]]]] = {
     "nncf": ("nncf", "nncf", by_nncf),
     "modelopt": ("modelopt", "nvidia-modelopt", by_modelopt),
     "fp16": ("fp16", "onnxconverter-common", by_fp16),
     "ort-fp16": ("fp16", "onnxruntime", by_ort_fp16),
     "neural-compressor": ("neural-compressor", "neural-compressor", by_neural_compressor),
+    "autocast": ("autocast", "nvidia-modelopt", by_autocast),
+    "quark": ("quark", "amd-quark", by_quark),
+    "matmulnbits": ("matmulnbits", "onnxruntime", by_matmulnbits),
+    "olive-matmulnbits": ("matmulnbits", "olive-ai", by_olive),
+    "ort-overrides": ("ort-overrides", "onnxruntime", by_ort_overrides),
 }
+
+
+def constants_of(model: onnx.ModelProto) -> Set[str]:
+    """Values that depend on no input: select leaves them out."""
+    known = {t.name for t in model.graph.initializer} | {""}
+    for node in model.graph.node:
+        if known.issuperset(node.input):
+            known |= set(node.output)
+    return known
+
+
+def npi_names(text: str) -> Set[str]:
+    """Glow's documented form: a list of texts under one of two keys."""
+    import yaml
+    said = yaml.safe_load(text)
+    assert set(said) <= {"FP32NodeInstanceNames", "FP16NodeInstanceNames"}, f"other keys: {list(said)}"
+    names = [name for list_of in said.values() for name in list_of]
+    assert all(isinstance(name, str) for name in names) and len(set(names)) == len(names), "not texts, or not once"
+    return set(names)
+
+
+def qnn_names(text: str) -> Set[str]:
+    """The layout of version 0.6.1: a float entry has a width and a type, and nothing else."""
+    said = json.loads(text)
+    assert said["version"] == "0.6.1" and set(said) == {"version", "activation_encodings", "param_encodings"}
+    for entries in (*said["activation_encodings"].values(), *said["param_encodings"].values()):
+        assert [set(entry) for entry in entries] == [{"bitwidth", "dtype"}], entries
+        assert entries[0]["bitwidth"] in (16, 32) and entries[0]["dtype"] == "float", entries
+    return set(said["activation_encodings"]) | set(said["param_encodings"])
+
+
+# Forms whose clients do not run here: their readers.
+FORMS = {"npi": npi_names, "qnn-overrides": qnn_names}
+
+
+def check_form(binary: str, model: pathlib.Path, tool: str) -> str:
+    def ask(*words: str) -> str:
+        return subprocess.run([binary, *words], check=True, capture_output=True, text=True).stdout
+
+    whole = onnx.shape_inference.infer_shapes(onnx.load(model))
+    kinds = {v.name: v.type.tensor_type.elem_type for v in [*whole.graph.value_info, *whole.graph.output]}
+    floats = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16)
+    chosen = {(row["name"], row["index"]) for row in json.loads(ask("query", str(model), QUERY, "--json"))["nodes"]}
+    nodes = [node for i, node in enumerate(whole.graph.node) if (node.name, i) in chosen]
+    outputs = {name for node in nodes for name in node.output if kinds.get(name) in floats}
+    constants = constants_of(whole)
+    weights = {t.name for t in whole.graph.initializer if t.data_type in floats and np.prod(t.dims) > 1}
+    read = {name for node in nodes for name in node.input} & weights
+    said = FORMS[tool](ask("select", str(model), QUERY, "--for", tool))
+    assert said == outputs - constants, f"differs: {sorted(said ^ (outputs - constants))[:4]}"
+    said = FORMS[tool](ask("select", str(model), QUERY, "--for", tool, "--weights", "--precision", "fp16"))
+    assert said == (outputs - constants) | read, f"differs: {sorted(said ^ (outputs | read))[:4]}"
+    return f"{len(outputs - constants)} tensors, {len(read)} weights"
 
 
 def check(binary: str, whole: pathlib.Path, tool: str, folder: str) -> str:
@@ -138,12 +270,29 @@ def check(binary: str, whole: pathlib.Path, tool: str, folder: str) -> str:
 
     chosen = {row["name"] for row in json.loads(ask("query", str(model), QUERY, "--json"))["nodes"]}
     assert could & chosen and could - chosen, "the selection is no part of it"
+    alone = word in ("matmulnbits", "ort-overrides")
+    if word == "ort-overrides":
+        loaded = onnx.load(model)
+        constants = constants_of(loaded)
+        could -= {node.name for node in loaded.graph.node if constants.issuperset(node.output)}
     for words, want in (((), could & chosen), (("--exclude",), could - chosen)):
-        said = json.loads(ask("select", str(model), QUERY, "--for", word, "--json", *words))
+        if alone and words:
+            continue
+        if alone:
+            # What is not named as the selected nodes are, a tool converts as it would without a selection.
+            words = ("--skip-unaddressable",)
+        if tool == "ort-overrides":
+            space: Dict = {}
+            exec(ask("select", str(model), QUERY, "--for", word, *words), space)
+            said = {"extra_options": space["extra_options"]}
+        else:
+            said = json.loads(ask("select", str(model), QUERY, "--for", word, "--json", *words))
+        if word == "matmulnbits":
+            said = {"customized_weight_config": said["passes"]["quantization"]["customized_weight_config"]}
         done = convert(model, said, feeds)
         assert done == want, f"{' '.join(words)} {len(done)} converted, not {len(want)}: {sorted(done ^ want)[:4]}"
     return (f"{package} {importlib.metadata.version(package)}: {len(could & chosen)} of {len(could)} nodes, "
-            "the others with --exclude")
+            "the others " + ("as without a selection" if alone else "with --exclude"))
 
 
 def main() -> int:
@@ -151,7 +300,8 @@ def main() -> int:
     for tool in sys.argv[3:]:
         try:
             with tempfile.TemporaryDirectory() as folder:
-                print(f"PASS {tool} {check(binary, model, tool, folder)}", flush=True)
+                told = check_form(binary, model, tool) if tool in FORMS else check(binary, model, tool, folder)
+                print(f"PASS {tool} {told}", flush=True)
         except Exception as error:                  # whatever a tool throws is its answer
             failed += 1
             print(f"FAIL {tool}: {type(error).__name__}: {error}"[:600], flush=True)

@@ -35,6 +35,6 @@ tools() {
         failed=1
 }
 failed=0
-tools quantizers nncf modelopt fp16 ort-fp16
+tools quantizers nncf modelopt fp16 ort-fp16 autocast matmulnbits ort-overrides npi qnn-overrides
 tools neural-compressor neural-compressor
 exit $failed

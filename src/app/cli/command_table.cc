@@ -11,9 +11,10 @@ namespace onnx_tag::cli {
 
 std::span<const Command> Commands() {
   static const std::array commands = {
-      kTag,     kShow,     kQuery,   kSelect, kExplain,    kExport,     kStrip,
-      kScrub,   kTransfer, kDiff,    kReport, kCheck,      kProfile,    kFilt,
-      kWeights, kTap,      kExtract, kSplit,  kStrategies, kCompletion, kMan};
+      kTag,        kShow,  kQuery,      kSelect, kExplain, kExport,
+      kStrip,      kScrub, kTransfer,   kDiff,   kReport,  kCheck,
+      kProfile,    kFilt,  kWeights,    kTap,    kExtract, kSplit,
+      kStrategies, kMcp,   kCompletion, kMan};
   return commands;
 }
 

@@ -25,7 +25,7 @@ struct Command {
 // documents/commands.cc.
 extern const Command kTag, kShow, kQuery, kSelect, kExplain, kExport, kStrip,
     kScrub, kTransfer, kDiff, kReport, kCheck, kProfile, kFilt, kWeights, kTap,
-    kExtract, kSplit, kStrategies, kCompletion, kMan;
+    kExtract, kSplit, kStrategies, kMcp, kCompletion, kMan;
 
 // All of them, in the order of the help.
 std::span<const Command> Commands();

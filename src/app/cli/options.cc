@@ -14,8 +14,9 @@ constexpr std::array<std::string_view, 2> kGranularityNames = {"hf",
 constexpr std::array<std::string_view, 3> kDataNames = {"keep", "link", "copy"};
 constexpr std::array<std::string_view, 3> kColorNames = {"auto", "always",
                                                          "never"};
-constexpr std::array<std::string_view, 5> kKeyNames = {
-    "tags", "namespace", "layer_ann", "class_hierarchy", "source_line"};
+constexpr std::array<std::string_view, 6> kKeyNames = {
+    "tags",        "namespace",  "layer_ann", "class_hierarchy",
+    "name_scopes", "source_line"};
 
 std::vector<std::string_view> StrategyNames() {
   std::vector<std::string_view> names;
@@ -67,7 +68,9 @@ void ParseShape(const std::string& word,
 KeyChoice ParseKeys(std::string_view, const std::string& list) {
   KeyChoice keys;
   bool* const choices[] = {&keys.tags, &keys.name_space, &keys.layer_ann,
-                           &keys.class_hierarchy, &keys.source_line};
+                           // Neither list is read without the other.
+                           &keys.class_hierarchy, &keys.class_hierarchy,
+                           &keys.source_line};
   keys.tags = false;
   for (const std::string_view word : Split(list, ',')) {
     *choices[Choose("key", word, kKeyNames)] = true;

@@ -5,6 +5,7 @@
 
 #include "app/cli/command_table.h"
 #include "app/cli/options.h"
+#include "base/text.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag::cli {
@@ -86,44 +87,68 @@ static void CheckDevice(const std::string& word) {
        word);
 }
 
-static void CheckSelect(const Parser& parser, const SelectOptions& options) {
-  const auto given_without = [&](const char* option, bool fits,
-                                 const char* tools) {
-    if (parser.Count(option) == 0 || fits) return;
-    Fail(ErrorKind::kUsage, "{} requires --for {}", option, tools);
-  };
-  const SelectTool tool = options.tool;
-  given_without("--device", tool == SelectTool::kLayerAnn, "layer-ann");
-  given_without("--budget", tool == SelectTool::kLayerAnn, "layer-ann");
-  given_without("--precision", tool == SelectTool::kPolygraphy, "polygraphy");
-  const bool treats =
-      tool == SelectTool::kOrtQuant || tool == SelectTool::kOlive ||
-      tool == SelectTool::kModelopt || tool == SelectTool::kNncf ||
-      tool == SelectTool::kNeuralCompressor || tool == SelectTool::kFp16;
-  given_without("--exclude", treats,
-                "ort-quant, olive, modelopt, nncf, neural-compressor or fp16");
-  const bool text_fits = tool == SelectTool::kNames ||
-                         tool == SelectTool::kLayerAnn ||
-                         tool == SelectTool::kPolygraphy;
-  if (options.format == SelectFormat::kText && !text_fits) {
-    Fail(ErrorKind::kUsage,
-         "--format text requires --for names, layer-ann or polygraphy");
+static const SelectToolFacts& FactsOf(SelectTool tool) {
+  return kSelectToolFacts[static_cast<std::size_t>(tool)];
+}
+
+static bool HasWord(std::string_view words, std::string_view word) {
+  const std::vector<std::string_view> list = Split(words, ' ');
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+// "npi or qnn-overrides": the tools that have it among these facts.
+static std::string ToolsWith(std::string_view word,
+                             std::string_view SelectToolFacts::*facts) {
+  std::vector<std::string> tools;
+  for (std::size_t i = 0; i < kSelectToolFacts.size(); ++i) {
+    if (HasWord(kSelectToolFacts[i].*facts, word)) {
+      tools.emplace_back(kSelectToolNames[i]);
+    }
   }
-  if (options.format == SelectFormat::kPython && tool == SelectTool::kOlive) {
-    Fail(ErrorKind::kUsage, "--for olive requires --format json");
+  const std::string last = tools.back();
+  tools.pop_back();
+  return tools.empty() ? last : Join(tools) + " or " + last;
+}
+
+static void CheckSelect(const Parser& parser, const SelectOptions& options) {
+  for (const std::string_view option :
+       {"--device", "--budget", "--exclude", "--precision", "--bits",
+        "--group-size", "--type", "--weights"}) {
+    if (parser.Count(option) == 0 ||
+        HasWord(FactsOf(options.tool).options, option)) {
+      continue;
+    }
+    Fail(ErrorKind::kUsage, "{} requires --for {}", option,
+         ToolsWith(option, &SelectToolFacts::options));
+  }
+  const std::string_view format =
+      kSelectFormatNames[static_cast<std::size_t>(options.format)];
+  if (!HasWord(FactsOf(options.tool).formats, format)) {
+    Fail(ErrorKind::kUsage, "--format {} requires --for {}", format,
+         ToolsWith(format, &SelectToolFacts::formats));
+  }
+  if ((options.tool == SelectTool::kNpi ||
+       options.tool == SelectTool::kQnnOverrides) &&
+      !options.precision.starts_with("float")) {
+    Fail(ErrorKind::kUsage, "--for {} requires --precision float16 or float32",
+         kSelectToolNames[static_cast<std::size_t>(options.tool)]);
   }
 }
 
 // The format that is most common for each tool.
 static SelectFormat DefaultFormat(SelectTool tool) {
-  if (tool == SelectTool::kNames) return SelectFormat::kText;
-  if (tool == SelectTool::kPolygraphy) return SelectFormat::kPython;
-  return SelectFormat::kJson;
+  const auto at =
+      std::find(kSelectFormatNames.begin(), kSelectFormatNames.end(),
+                Split(FactsOf(tool).formats, ' ').front());
+  return static_cast<SelectFormat>(at - kSelectFormatNames.begin());
 }
 
 // Data types of TensorRT.
-constexpr std::array<std::string_view, 5> kPrecisionNames = {
-    "float32", "float16", "bfloat16", "int8", "int32"};
+constexpr std::array<std::string_view, 7> kPrecisionNames = {
+    "float32", "float16", "fp32", "fp16", "bfloat16", "int8", "int32"};
+constexpr std::array<std::string_view, 2> kBitNames = {"4", "8"};
+constexpr std::array<std::string_view, 6> kQuantTypeNames = {
+    "uint16", "int16", "uint8", "int8", "uint4", "int4"};
 
 static Invocation ParseSelect(Parser& parser, Words words) {
   SelectOptions options;
@@ -132,7 +157,9 @@ static Invocation ParseSelect(Parser& parser, Words words) {
   AddExpression(parser, false, options.query);
   parser.OneOf("--for", options.tool, "TOOL",
                "names, ort-quant, layer-ann, olive, polygraphy,\n"
-               "extract, modelopt, nncf, neural-compressor or fp16",
+               "extract, modelopt, nncf, neural-compressor, fp16,\n"
+               "npi, qnn-overrides, matmulnbits, ort-overrides,\n"
+               "autocast or quark",
                kSelectToolNames, "tool for --for", true);
   parser.OneOf("--format", options.format, "NAME",
                "output format: text, json or python", kSelectFormatNames,
@@ -146,8 +173,20 @@ static Invocation ParseSelect(Parser& parser, Words words) {
           options.by);
   AddShapes(parser, options.shapes);
   parser.OneOf("--precision", options.precision, "NAME",
-               "polygraphy: float32 (default), float16, ...", kPrecisionNames,
-               "precision");
+               "polygraphy, npi, qnn-overrides: float32 (default),\n"
+               "float16, ...",
+               kPrecisionNames, "precision");
+  std::string bits = "8";
+  parser.OneOf("--bits", bits, "N", "matmulnbits: 4 or 8 (default)", kBitNames,
+               "number of bits");
+  parser.Value("--group-size", options.group_size, "N",
+               "matmulnbits: weights that share a scale", ParseCount);
+  parser.OneOf("--type", options.type, "NAME",
+               "ort-overrides: uint16 (default), int16, uint8, ...",
+               kQuantTypeNames, "type");
+  parser.Flag("--weights", options.weights,
+              "npi, qnn-overrides, ort-overrides: also the\n"
+              "tensors that the nodes read");
   parser.Flag("--skip-unaddressable", options.skip_unaddressable,
               "omit nodes that the tool cannot find by name");
   AddSource(parser, options.source);
@@ -170,6 +209,11 @@ static Invocation ParseSelect(Parser& parser, Words words) {
     options.format =
         printing.json ? SelectFormat::kJson : DefaultFormat(options.tool);
   }
+  options.bits = bits == "4" ? 4 : 8;
+  // "fp16" is "float16".
+  if (options.precision.starts_with("fp")) {
+    options.precision.replace(0, 2, "float");
+  }
   CheckDevice(options.device);
   CheckSelect(parser, options);
   return Invoke(RunSelect, std::move(options), Format::kText,
@@ -187,7 +231,9 @@ const Command kSelect = {
     "  onnx-tag select model.onnx type=normalization --for polygraphy\n"
     "  onnx-tag select model.onnx type=head --for olive --exclude\n"
     "  onnx-tag select model.onnx type=feed_forward --for nncf\n"
-    "  onnx-tag select model.onnx type=normalization --for fp16 --exclude\n",
+    "  onnx-tag select model.onnx type=normalization --for fp16 --exclude\n"
+    "  onnx-tag select model.onnx type=normalization --for npi\n"
+    "  onnx-tag select model.onnx type=head --for matmulnbits --bits 8\n",
     ParseSelect};
 
 static Invocation ParseExport(Parser& parser, Words words) {

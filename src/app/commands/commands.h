@@ -124,12 +124,44 @@ enum class SelectTool {
   kNncf,
   kNeuralCompressor,
   kFp16,
+  kNpi,
+  kQnnOverrides,
+  kMatmulnbits,
+  kOrtOverrides,
+  kAutocast,
+  kQuark,
 };
-constexpr std::array<std::string_view, 10> kSelectToolNames = {
-    "names",    "ort-quant",  "layer-ann",
-    "olive",    "polygraphy", "extract",
-    "modelopt", "nncf",       "neural-compressor",
-    "fp16"};
+constexpr std::array<std::string_view, 16> kSelectToolNames = {
+    "names",       "ort-quant",     "layer-ann",
+    "olive",       "polygraphy",    "extract",
+    "modelopt",    "nncf",          "neural-compressor",
+    "fp16",        "npi",           "qnn-overrides",
+    "matmulnbits", "ort-overrides", "autocast",
+    "quark"};
+// The formats and options of each, in the same order; the first format is the
+// default.
+struct SelectToolFacts {
+  std::string_view formats;
+  std::string_view options = {};
+};
+constexpr std::array<SelectToolFacts, 16> kSelectToolFacts = {{
+    {"text json python"},
+    {"json python", "--exclude"},
+    {"json python text", "--device --budget"},
+    {"json", "--exclude"},
+    {"python text json", "--precision"},
+    {"json python"},
+    {"json python", "--exclude"},
+    {"json python", "--exclude"},
+    {"json python", "--exclude"},
+    {"json python", "--exclude"},
+    {"text json", "--precision --weights"},
+    {"json", "--precision --weights"},
+    {"python json", "--bits --group-size"},
+    {"python json", "--type --weights"},
+    {"json python", "--exclude"},
+    {"json python", "--exclude"},
+}};
 
 enum class SelectFormat { kText, kJson, kPython };
 constexpr std::array<std::string_view, 3> kSelectFormatNames = {"text", "json",
@@ -153,7 +185,11 @@ struct SelectOptions {
   std::optional<std::uint64_t> budget = {};
   PlanBy by = PlanBy::kWeights;
   std::vector<sizes::GivenShape> shapes = {};
-  std::string precision = "float32";  // polygraphy
+  std::string precision = "float32";  // polygraphy, npi, qnn-overrides
+  std::uint32_t bits = 8;             // matmulnbits
+  std::uint64_t group_size = 0;       // matmulnbits; 0: as the tool has it
+  std::string type = "uint16";        // ort-overrides
+  bool weights = false;               // also the tensors that the nodes read
 };
 Result RunSelect(const SelectOptions& options, Terminal& terminal);
 

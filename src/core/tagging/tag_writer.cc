@@ -318,6 +318,16 @@ void TagWriter::AppendRoleEntries(RoleId id, std::string& out) const {
 
 namespace {
 
+// Whether the module at `i` is a list, which nothing calls.
+bool IsList(const ModuleTree& tree, std::span<const ModuleId> chain,
+            std::size_t i) {
+  const std::string_view class_name = tree.Class(chain[i]);
+  return i > 0 && i + 1 < chain.size() &&
+         (class_name == "ModuleList" || class_name == "ModuleDict" ||
+          (class_name.empty() &&
+           hierarchy::IsNumeric(tree.Atom(chain[i + 1]))));
+}
+
 // "BertModel/encoder: BertEncoder/layer.0: BertLayer": a group for each module,
 // from the root. A list is not a group: its name precedes the number.
 std::string GroupOf(const ModuleTree& tree, std::span<const ModuleId> chain,
@@ -328,11 +338,7 @@ std::string GroupOf(const ModuleTree& tree, std::span<const ModuleId> chain,
     if (!name.empty()) name += '.';
     name += tree.Atom(chain[i]);
     const std::string_view class_name = tree.Class(chain[i]);
-    const bool list = class_name == "ModuleList" ||
-                      class_name == "ModuleDict" ||
-                      (class_name.empty() && i + 1 < chain.size() &&
-                       hierarchy::IsNumeric(tree.Atom(chain[i + 1])));
-    if (list && i + 1 < chain.size()) continue;
+    if (IsList(tree, chain, i)) continue;
     text += '/' + name;
     if (!class_name.empty()) text += fmt::format(": {}", class_name);
     name.clear();
@@ -373,9 +379,18 @@ void TagWriter::AppendForeignKeys(NodeId node, ModuleId module,
   if (keys_.class_hierarchy) {
     std::string scopes = "[";
     std::string classes = "[";
-    for (const ModuleId id : chain) {
-      AppendPythonText(scopes, tree.Path(id));
-      AppendPythonText(classes, class_of(id));
+    // Torch lists the modules that were called. Where its metadata was read,
+    // these are the modules whose class is a fact.
+    const bool facts = tagging_->tags[node].source == Source::kMetadata;
+    for (std::size_t i = 0; i < chain.size(); ++i) {
+      const ModuleFacts* const known = tagging_->FactsOf(chain[i]);
+      const bool not_called =
+          facts && i > 0 && i + 1 < chain.size() &&
+          (known == nullptr || tree.Class(chain[i]).empty() ||
+           known->class_confidence != Confidence::kCertain);
+      if (not_called || IsList(tree, chain, i)) continue;
+      AppendPythonText(scopes, tree.Path(chain[i]));
+      AppendPythonText(classes, class_of(chain[i]));
       scopes += ", ";
       classes += ", ";
     }

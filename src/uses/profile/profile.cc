@@ -30,12 +30,18 @@ Profile ReadProfile(Bytes file, std::string_view measure, Bytes layers) {
   if (!layers.empty() && !tensor_rt) {
     Fail(ErrorKind::kUsage, "--layers requires a profile of TensorRT");
   }
-  if (!json) return ReadTableProfile(file, measure);
-  if (!tensor_rt) return ReadOrtProfile(file, measure);
-  if (measure != Measure::kTime) {
-    Fail(ErrorKind::kUsage, "a profile of TensorRT has only times");
+  const Bytes start = file.substr(std::min(first, file.size()));
+  const bool openvino = IsOpenVinoProfile(start.substr(0, kLookedAt));
+  if (openvino || tensor_rt) {
+    if (measure != Measure::kTime) {
+      Fail(ErrorKind::kUsage, "a profile of {} has only times",
+           openvino ? "OpenVINO" : "TensorRT");
+    }
+    return openvino ? ReadOpenVinoProfile(start)
+                    : ReadTensorRtProfile(file, layers);
   }
-  return ReadTensorRtProfile(file, layers);
+  if (!json) return ReadTableProfile(file, measure);
+  return ReadOrtProfile(file, measure);
 }
 
 namespace {

@@ -99,6 +99,11 @@ Profile ReadOrtProfile(Bytes json, std::string_view measure = Measure::kTime);
 // several nodes is divided equally among them.
 Profile ReadTensorRtProfile(Bytes json, Bytes layers);
 
+// Whether a file of OpenVINO starts so; then its times. Kernels that did not
+// run and totals are left out.
+bool IsOpenVinoProfile(Bytes start);
+Profile ReadOpenVinoProfile(Bytes text);
+
 // Lines of names and numbers between tabs. The first column is the name of a
 // node or of a value, `measure` the head of the column to take.
 Profile ReadTableProfile(Bytes tsv, std::string_view measure);

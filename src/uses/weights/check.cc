@@ -34,6 +34,12 @@ bool Fits(const Weight& weight, std::span<const std::int64_t> found,
   return without_ones(found) == without_ones(expected);
 }
 
+// Whether a folded normalization made it, and not only shares it.
+bool IsFoldedBias(const Weight& weight) {
+  return !weight.may_hold.empty() && (weight.change == Change::kFolded ||
+                                      weight.change == Change::kQuantized);
+}
+
 constexpr std::string_view kMean = ".running_mean";
 
 // "a.norm" of "a.norm.running_mean"
@@ -79,7 +85,7 @@ CountBySize CountFoldedBiases(const Model& model, const Operators& ops,
   CountBySize counts;
   const Uses uses(model, ops);
   for (const Weight& weight : weights) {
-    if (weight.may_hold.empty()) continue;
+    if (!IsFoldedBias(weight)) continue;
     const Initializer& bias = model.initializers()[weight.initializer];
     counts[SizeOf(model, bias)] += CountReaders(uses, bias.value);
   }
@@ -110,7 +116,7 @@ Convolutions CountConvolutions(const Model& model, const Operators& ops,
   std::unordered_set<ValueId> own_biases;
   for (const Weight& weight : weights) {
     const bool is_own =
-        weight.may_hold.empty() &&
+        !IsFoldedBias(weight) &&
         std::any_of(
             weight.parameters.begin(), weight.parameters.end(),
             [&](const std::string& name) { return known.contains(name); });
@@ -189,23 +195,42 @@ CheckResult Check(const Model& model, const std::vector<Weight>& weights,
     return name.ends_with(".bias") &&
            known.contains(std::string(ModuleOf(name)) + ".weight");
   };
+  // Names that the reference leaves out, because it has another one for the
+  // same tensor.
+  std::unordered_set<std::string_view> aliases;
+  for (const Weight& weight : weights) {
+    if (weight.change == Change::kTied &&
+        std::any_of(
+            weight.parameters.begin(), weight.parameters.end(),
+            [&](const std::string& name) { return known.contains(name); })) {
+      aliases.insert(weight.parameters.begin(), weight.parameters.end());
+    }
+  }
   std::vector<NewBias> added;
   std::unordered_set<std::string_view> held;
   for (const Weight& weight : weights) {
     const std::span<const std::int64_t> dims =
         model.Dims(model.initializers()[weight.initializer]);
-    if (known.contains(weight.may_hold) &&
-        held.insert(weight.may_hold).second) {
-      ++result.fit;
+    const auto add_new = [&](const std::string& name) {
+      added.push_back(
+          {name, SizeOf(model, model.initializers()[weight.initializer])});
+    };
+    for (const std::string& name : weight.may_hold) {
+      if (known.contains(name)) {
+        result.fit += held.insert(name).second;
+      } else if (!IsFoldedBias(weight) && is_new_bias(name) &&
+                 held.insert(name).second) {
+        add_new(name);
+      }
     }
     // The parameters of a folded normalization are explained below.
-    if (!weight.may_hold.empty()) continue;
+    if (IsFoldedBias(weight)) continue;
     for (const std::string& name : weight.parameters) {
       const auto at = known.find(name);
       if (!held.insert(name).second) continue;
+      if (at == known.end() && aliases.contains(name)) continue;
       if (at == known.end() && is_new_bias(name)) {
-        added.push_back(
-            {name, SizeOf(model, model.initializers()[weight.initializer])});
+        add_new(name);
       } else if (at == known.end()) {
         result.left_over.push_back(name);
       } else if (at->second->has_shape &&
@@ -220,6 +245,11 @@ CheckResult Check(const Model& model, const std::vector<Weight>& weights,
   const std::unordered_set<std::string_view> folded =
       FindFoldedNorms(model, weights, reference, known, held, added);
   for (const NewBias& bias : added) result.left_over.push_back(bias.name);
+  std::unordered_set<std::string_view> held_bytes;
+  for (const ReferenceTensor& tensor : reference) {
+    if (!held.contains(tensor.name)) continue;
+    held_bytes.insert(tensor.same_as.empty() ? tensor.name : tensor.same_as);
+  }
   for (const ReferenceTensor& tensor : reference) {
     if (held.contains(tensor.name)) continue;
     if (tensor.name.ends_with("num_batches_tracked")) {
@@ -229,6 +259,9 @@ CheckResult Check(const Model& model, const std::vector<Weight>& weights,
     } else if (tensor.is_zero && tensor.name.ends_with(".bias") &&
                held.contains(std::string(ModuleOf(tensor.name)) + ".weight")) {
       ++result.zeros;
+    } else if (held_bytes.contains(tensor.same_as.empty() ? tensor.name
+                                                          : tensor.same_as)) {
+      ++result.equal;
     } else {
       result.missing.push_back(tensor.name);
     }

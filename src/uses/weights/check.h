@@ -12,12 +12,14 @@ namespace onnx_tag::weights {
 
 struct CheckResult {
   std::size_t fit = 0;
-  // Of the reference: no initializer holds it, and it must not: a counter of
+  // Of the reference: no initializer holds it, and none must: a counter of
   // training steps, normalizations that were folded into a convolution, and a
   // bias of 0 of a layer whose weight is there.
   std::size_t counters = 0;
   std::size_t folded = 0;
   std::size_t zeros = 0;
+  // Of the reference: the model holds a tensor that is equal to it there.
+  std::size_t equal = 0;
   // Of the reference: no initializer holds it.
   std::vector<std::string> missing;
   // Of the model: the reference has no such parameter.

@@ -1,6 +1,7 @@
 #include "uses/weights/reference.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "file/json/reader.h"
 #include "onnx_tag/error.h"
@@ -29,15 +30,14 @@ std::vector<std::int64_t> ReadNumbers(json::Reader& reader) {
   return numbers;
 }
 
-// Whether the bytes from offsets[0] to offsets[1] exist and are all 0.
-bool IsZero(Bytes data, const std::vector<std::int64_t>& offsets) {
+// The bytes from offsets[0] to offsets[1]; empty if they do not exist.
+Bytes BytesAt(Bytes data, const std::vector<std::int64_t>& offsets) {
   if (offsets.size() != 2 || offsets[0] < 0 || offsets[0] >= offsets[1] ||
       static_cast<std::uint64_t>(offsets[1]) > data.size()) {
-    return false;
+    return {};
   }
   const auto begin = static_cast<std::size_t>(offsets[0]);
-  const auto size = static_cast<std::size_t>(offsets[1]) - begin;
-  return data.substr(begin, size).find_first_not_of('\0') == Bytes::npos;
+  return data.substr(begin, static_cast<std::size_t>(offsets[1]) - begin);
 }
 
 // {"weight": [768, 768], ...}, or a list of names.
@@ -85,6 +85,7 @@ std::vector<ReferenceTensor> ReadSafetensors(Bytes file) {
          "not a .safetensors file: its head would have {} bytes", size);
   }
   std::vector<ReferenceTensor> tensors;
+  std::unordered_map<Bytes, std::string> first_with;
   const Bytes data = file.substr(kLengthSize + static_cast<std::size_t>(size));
   json::Reader reader(file.substr(kLengthSize, static_cast<std::size_t>(size)));
   reader.BeginObject();
@@ -108,7 +109,12 @@ std::vector<ReferenceTensor> ReadSafetensors(Bytes file) {
         reader.Skip();
       }
     }
-    tensor.is_zero = tensor.shape.size() == 1 && IsZero(data, offsets);
+    if (const Bytes bytes = BytesAt(data, offsets); !bytes.empty()) {
+      tensor.is_zero = tensor.shape.size() == 1 &&
+                       bytes.find_first_not_of('\0') == Bytes::npos;
+      const auto at = first_with.emplace(bytes, tensor.name);
+      if (!at.second) tensor.same_as = at.first->second;
+    }
     tensors.push_back(std::move(tensor));
   }
   return tensors;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "clues/exporters/parameter_name.h"
 #include "clues/exporters/tools/original_name.h"
 #include "file/model/attributes.h"
 #include "file/model/tensor_data.h"
@@ -73,6 +74,17 @@ class WeightNames {
   std::vector<Row> rows_;
 };
 
+// Query, key and value in one.
+bool IsPacked(std::string_view atom) { return atom.starts_with("in_proj_"); }
+
+// "embedding" of "embedding_1"
+std::string_view WithoutNumber(std::string_view value) {
+  const std::size_t end = value.find_last_not_of("0123456789");
+  const bool numbered =
+      end != value.npos && end + 1 < value.size() && value[end] == '_';
+  return numbered ? value.substr(0, end) : value;
+}
+
 const WeightNames& Names() {
   static const WeightNames names;
   return names;
@@ -119,6 +131,18 @@ std::string Join(const std::string& module, std::string_view atom) {
   return module.empty() ? std::string(atom) : module + "." + std::string(atom);
 }
 
+bool IsPlainBuffer(std::string_view name) {
+  return !Names().At("buffer", name.substr(name.rfind('.') + 1)).empty();
+}
+
+bool TakesRows(std::string_view value) {
+  return !Names().At("takes", WithoutNumber(value)).empty();
+}
+
+bool MovesNumbers(std::string_view value) {
+  return !Names().At("moves", WithoutNumber(value)).empty();
+}
+
 bool IsScaled(std::string_view name) {
   return name.ends_with("_weight_fused") || name.ends_with("_bias_fused");
 }
@@ -162,7 +186,7 @@ bool UseReader::IsQuantized(const Initializer& tensor,
 Weight UseReader::FoldedBias(const Initializer& tensor, const Use& use,
                              const std::string& conv, Weight weight) const {
   weight.change = QuantizedOr(Change::kFolded, tensor, use);
-  weight.may_hold = Join(conv, "bias");
+  weight.may_hold = {Join(conv, "bias")};
   weight.confidence = std::min(weight.confidence, Confidence::kHigh);
   weight.why = "a normalization that went into the convolution gave it";
   for (const Origin& origin : tagging_.OriginsOf(use.node)) {
@@ -179,15 +203,18 @@ Weight UseReader::FoldedBias(const Initializer& tensor, const Use& use,
   return weight;
 }
 
+bool UseReader::HoldsThree(const Initializer& tensor) const {
+  const std::span<const std::int64_t> dims = model_.Dims(tensor);
+  return dims.size() == 2 && (dims[0] == 3 * dims[1] || dims[1] == 3 * dims[0]);
+}
+
 // torch.nn.MultiheadAttention has query, key and value in one parameter. Its
 // class may be unknown, but it has an out_proj.
 std::string_view UseReader::MatrixAtom(const Initializer& tensor,
                                        ModuleId module) const {
-  const std::span<const std::int64_t> dims = model_.Dims(tensor);
-  const bool three =
-      dims.size() == 2 && (dims[0] == 3 * dims[1] || dims[1] == 3 * dims[0]);
   const bool packed =
-      three && tagging_.modules.FindChild(module, "out_proj") != kNo<ModuleId>;
+      HoldsThree(tensor) &&
+      tagging_.modules.FindChild(module, "out_proj") != kNo<ModuleId>;
   return Names().At("matrix", packed ? "MultiheadAttention" : ClassOf(module));
 }
 
@@ -202,6 +229,17 @@ std::optional<Weight> UseReader::ReadWeight(const Initializer& tensor,
         "Gemm of this module reads it");
   }
   if (IsLike(use, Op::kConv)) {
+    const std::span<const ValueId> inputs = model_.Inputs(use.node);
+    const Initializer* const bias =
+        inputs.size() > 2 ? model_.InitializerOf(inputs[2]) : nullptr;
+    if (bias != nullptr && hierarchy::HasParameterSuffix(NameOf(*bias))) {
+      std::optional<Weight> computed =
+          give("weight", Change::kFolded,
+               "its name is gone, but the bias has its own: it was computed");
+      computed->confidence =
+          std::min(computed->confidence, Confidence::kMedium);
+      return computed;
+    }
     return give("weight", Change::kFolded,
                 "its name is gone, as where a normalization goes into a "
                 "convolution");
@@ -305,7 +343,9 @@ std::optional<Weight> UseReader::ReadElementwise(const Initializer& tensor,
       return FoldedBias(tensor, use, tagging_.modules.Path(tag.module),
                         {.module = tag.module, .confidence = tag.confidence});
     }
-    return give(Names().At("added", ClassOf(tag.module)), Change::kSame,
+    // Only a piece of the packed bias loses its name.
+    const std::string_view atom = Names().At("added", ClassOf(tag.module));
+    return give(atom, IsPacked(atom) ? Change::kSplit : Change::kSame,
                 "this module adds it");
   }
   if (op == Op::kMul) {
@@ -337,6 +377,10 @@ std::optional<Weight> UseReader::Read(const Initializer& tensor,
   switch (use.operand) {
     case Operand::kMatrix:
       if (tensor.rank != 2) return std::nullopt;
+      if (IsPacked(MatrixAtom(tensor, tag.module)) && !HoldsThree(tensor)) {
+        return give(MatrixAtom(tensor, tag.module), Change::kSplit,
+                    "MatMul of this module reads a part of the packed weight");
+      }
       return give(MatrixAtom(tensor, tag.module),
                   use.transposed ? Change::kSame : Change::kTransposed,
                   "MatMul of this module reads it");

@@ -29,7 +29,7 @@ class Uses {
   // At most kMost of them: a shared scalar may have thousands.
   std::vector<Use> Of(ValueId value) const;
 
-  static constexpr std::size_t kMost = 64;
+  static constexpr std::size_t kMost = 512;
 
  private:
   void Follow(ValueId value, Use so_far, int depth,
@@ -40,6 +40,14 @@ class Uses {
 };
 
 std::string Join(const std::string& module, std::string_view atom);
+
+// A buffer that no training changes: "a.position_ids".
+bool IsPlainBuffer(std::string_view name);
+
+// dynamo's name for the result of an operation that takes rows ("embedding_1"),
+// or that only moves numbers ("unsqueeze").
+bool TakesRows(std::string_view value);
+bool MovesNumbers(std::string_view value);
 
 // A tool's name for a weight or bias that a constant was multiplied into.
 bool IsScaled(std::string_view name);
@@ -82,6 +90,8 @@ class UseReader {
                      const Use& use) const {
     return IsQuantized(tensor, {use}) ? Change::kQuantized : change;
   }
+  // Whether one dimension is three times the other.
+  bool HoldsThree(const Initializer& tensor) const;
   std::string_view MatrixAtom(const Initializer& tensor, ModuleId module) const;
   template <typename Give>
   std::optional<Weight> ReadWeight(const Initializer& tensor, const Use& use,

@@ -5,6 +5,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "clues/exporters/dynamo/metadata.h"
 #include "clues/exporters/parameter_name.h"
 #include "clues/exporters/tools/original_name.h"
 #include "core/graph/operators.h"
@@ -67,6 +68,25 @@ void Tie(const std::string& parameter, Weight& weight) {
   weight.why = "several modules read it as their own";
 }
 
+// What the exporter says of a value; "" if nothing.
+std::string_view MetadataOf(const Model& model, ValueId value,
+                            std::string_view key) {
+  const ValueInfo* const info = model.InfoOf(value);
+  if (info == nullptr) return {};
+  for (const MetadataEntry& entry : model.Metadata(*info)) {
+    if (entry.key == key) return entry.value;
+  }
+  return {};
+}
+
+// The names of everything that onnxscript's optimizer computed the tensor from;
+// none: it does not say.
+std::vector<std::string> FoldedFrom(const Model& model, ValueId value) {
+  return hierarchy::ParsePythonList(
+             MetadataOf(model, value, "pkg.onnxscript.optimizer.folded_from"))
+      .value_or(std::vector<std::string>());
+}
+
 class Mapper {
  public:
   Mapper(const Model& model, const Tagging& tagging)
@@ -78,6 +98,10 @@ class Mapper {
   std::vector<Weight> Run() {
     const std::vector<Initializer>& tensors = model_.initializers();
     std::vector<Weight> weights(tensors.size());
+    for (const Initializer& tensor : tensors) {
+      const std::vector<std::string> from = FoldedFrom(model_, tensor.value);
+      if (from.size() == 1) copies_[from.front()].push_back(tensor.value);
+    }
     for (std::uint32_t i = 0; i < tensors.size(); ++i) {
       by_value_.emplace(tensors[i].value, i);
       weights[i] = Read(tensors[i], uses_.Of(tensors[i].value));
@@ -97,7 +121,22 @@ class Mapper {
  private:
   Weight Read(const Initializer& tensor, const std::vector<Use>& uses) const {
     if (IsQuantizersHelper(tensor, uses)) return ReadHelper(tensor, uses);
-    if (HasParameterName(tensor)) return ReadNamed(tensor, uses);
+    if (MetadataOf(model_, tensor.value,
+                   "pkg.torch.export.graph_signature.InputSpec.persistent") ==
+        "False") {
+      return {.change = Change::kComputed,
+              .module = ReaderOf(uses),
+              .confidence = Confidence::kCertain,
+              .why = "a buffer that the state_dict does not have"};
+    }
+    const std::vector<std::string> from = FoldedFrom(model_, tensor.value);
+    if (IsFloat(tensor.data_type) &&
+        std::any_of(from.begin(), from.end(), IsFoldedParameter)) {
+      return ReadFolded(tensor, uses, from);
+    }
+    if (from.empty() && HasParameterName(tensor)) {
+      return ReadNamed(tensor, uses);
+    }
     const bool quantized = reader_.IsQuantized(tensor, uses);
     if (!quantized && IsConstant(tensor)) {
       return {.change = Change::kConstant,
@@ -109,6 +148,68 @@ class Mapper {
     if (weight.parameters.empty() && quantized) {
       weight.change = Change::kQuantized;
       weight.why = "a quantizer's, of a constant";
+    }
+    return weight;
+  }
+
+  // Values of the graph have no dots.
+  static bool IsFoldedParameter(const std::string& name) {
+    return name.find('.') != std::string::npos &&
+           hierarchy::IsParameterName(name) && !IsPlainBuffer(name);
+  }
+
+  // Whether the values of the graph that led to `name` only moved numbers. What
+  // was computed before rows were taken chose the rows.
+  static bool IsPiece(std::string_view name,
+                      const std::vector<std::string>& from) {
+    if (TakesRows(name)) return true;
+    if (!MovesNumbers(name)) return false;
+    return std::any_of(from.begin(), from.end(), TakesRows) ||
+           std::all_of(from.begin(), from.end(), [](const std::string& value) {
+             return IsFoldedParameter(value) || IsMoved(value);
+           });
+  }
+  // onnxscript's own values, such as `val_3`, carry out one operation of torch.
+  static bool IsMoved(std::string_view value) {
+    return value.starts_with("val_") || MovesNumbers(value);
+  }
+
+  // The exporter computed it from parameters, and says from which.
+  Weight ReadFolded(const Initializer& tensor, const std::vector<Use>& uses,
+                    const std::vector<std::string>& from) const {
+    Weight weight;
+    std::copy_if(from.begin(), from.end(),
+                 std::back_inserter(weight.parameters), IsFoldedParameter);
+    const std::string& first = weight.parameters.front();
+    weight.module =
+        tagging_.modules.Find(hierarchy::SplitParameterName(first).module);
+    if (weight.module == kNo<ModuleId>) weight.module = ReaderOf(uses);
+    if (weight.parameters.size() == 1) {
+      const Weight used = ReadUses(tensor, uses);
+      if (used.change == Change::kMerged ||
+          (used.parameters == weight.parameters &&
+           used.change == Change::kSame && IsMoved(reader_.NameOf(tensor)))) {
+        return used;
+      }
+    }
+    if (weight.parameters.size() == 1 && from.size() == 1) {
+      const bool turned =
+          std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+            return tensor.rank == 2 && use.operand == Operand::kMatrix &&
+                   !use.transposed;
+          });
+      weight.change = turned ? Change::kTransposed : Change::kSame;
+      weight.confidence = turned ? Confidence::kHigh : Confidence::kMedium;
+      weight.why = "the exporter says that it is this parameter, moved";
+    } else if (weight.parameters.size() == 1 &&
+               IsPiece(reader_.NameOf(tensor), from)) {
+      weight.change = Change::kSplit;
+      weight.confidence = Confidence::kHigh;
+      weight.why = "the exporter says that it took rows of this parameter";
+    } else {
+      weight.change = Change::kFolded;
+      weight.confidence = Confidence::kMedium;
+      weight.why = "the exporter says that it was computed from these";
     }
     return weight;
   }
@@ -275,6 +376,13 @@ class Mapper {
       weight.why = "a normalization went into the convolution that reads it";
     } else if (reader_.IsQuantized(tensor, uses)) {
       weight.change = Change::kQuantized;
+    } else if (const Use* const folded = FindFolded(uses)) {
+      weight = reader_.FoldedBias(tensor, *folded, "", std::move(weight));
+      weight.why = "a normalization went into the node that reads it";
+      if (folded->operand != Operand::kBias) weight.parameters.clear();
+      weight.may_hold.clear();
+      weight.parameters.insert(weight.parameters.begin(), name);
+      return weight;
     } else if (IsTransposed(uses)) {
       weight.change = Change::kTransposed;
       weight.why =
@@ -298,10 +406,33 @@ class Mapper {
     return IsName(base + "_quantized") ? base : parameter;
   }
 
+  // The reader with a BatchNorm among its origins; null: there is none.
+  const Use* FindFolded(const std::vector<Use>& uses) const {
+    for (const Use& use : uses) {
+      if (use.operand != Operand::kWeight && use.operand != Operand::kBias) {
+        continue;
+      }
+      for (const Origin& origin : tagging_.OriginsOf(use.node)) {
+        if (reader_.ClassOf(origin.module).find("BatchNorm") !=
+            std::string_view::npos) {
+          return &use;
+        }
+      }
+    }
+    return nullptr;
+  }
+
   // Other modules that read the same tensor as their own parameter.
   void AddTied(const Initializer& tensor, std::string_view atom,
-               const std::vector<Use>& uses, Weight& weight) const {
+               std::vector<Use> uses, Weight& weight) const {
     if (tensor.rank < 1 || weight.module == kNo<ModuleId>) return;
+    const auto copies = copies_.find(weight.parameters.front());
+    if (copies != copies_.end()) {
+      for (const ValueId copy : copies->second) {
+        const std::vector<Use> more = uses_.Of(copy);
+        uses.insert(uses.end(), more.begin(), more.end());
+      }
+    }
     // Where its own module does not read it, the reader is in doubt.
     const bool own = std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
       return reader_.TagOf(use).module == weight.module;
@@ -312,7 +443,21 @@ class Mapper {
       const Tag& tag = reader_.TagOf(use);
       std::string_view other = AtomOf(use.operand);
       if (!tag.tagged() || tag.confidence < Confidence::kHigh ||
-          other.empty()) {
+          tree.Children(tag.module).begin() !=
+              tree.Children(tag.module).end()) {
+        continue;
+      }
+      if (IsOfFoldedConv(use)) {
+        weight.may_hold.push_back(Join(tree.Path(tag.module), other));
+        continue;
+      }
+      if (other.empty()) {
+        const std::optional<Weight> reading = reader_.Read(tensor, use);
+        if (reading && tag.module != weight.module &&
+            reading->change == Change::kSame &&
+            reading->confidence >= Confidence::kHigh) {
+          Tie(reading->parameters.front(), weight);
+        }
         continue;
       }
       if (other == "weight") other = atom;
@@ -326,6 +471,17 @@ class Mapper {
                     !tree.IsAncestor(tag.module, weight.module);
       if (is_other) Tie(Join(tree.Path(tag.module), other), weight);
     }
+  }
+
+  // Whether it is the bias of a convolution whose weight lost its name. The
+  // convolution may have none of its own.
+  bool IsOfFoldedConv(const Use& use) const {
+    if (use.operand != Operand::kBias || !reader_.IsLike(use, Op::kConv)) {
+      return false;
+    }
+    const Initializer* const weight =
+        model_.InitializerOf(model_.Inputs(use.node)[1]);
+    return weight != nullptr && !HasParameterName(*weight);
   }
 
   bool HasFoldedBias(const Initializer& tensor,
@@ -364,10 +520,15 @@ class Mapper {
 
   Weight ReadUses(const Initializer& tensor,
                   const std::vector<Use>& uses) const {
+    // TorchScript computes tables ahead, and does not say from what.
+    const bool table = IsFloat(tensor.data_type) && tensor.rank > 1 &&
+                       FoldedFrom(model_, tensor.value).empty();
     Weight best{.change = Change::kComputed,
                 .module = ReaderOf(uses),
-                .confidence = Confidence::kMedium,
-                .why = "no node reads it as a parameter"};
+                .confidence = table ? Confidence::kLow : Confidence::kMedium,
+                .why = table ? "no node reads it as a parameter; it may be "
+                               "rows of one"
+                             : "no node reads it as a parameter"};
     for (const Use& use : uses) {
       if (reader_.TagOf(use).tagged() || !IsParameter(use.operand)) continue;
       best.why = "the node that reads it has no module";
@@ -403,6 +564,8 @@ class Mapper {
   const Uses uses_;
   std::unordered_map<ValueId, std::uint32_t> by_value_;
   std::unordered_map<std::string_view, std::uint32_t> by_base_;  // quantized
+  // Tensors that the exporter made of one parameter alone.
+  std::unordered_map<std::string, std::vector<ValueId>> copies_;
 };
 
 }  // namespace

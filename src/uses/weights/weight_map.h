@@ -39,9 +39,9 @@ struct Weight {
   Change change = Change::kConstant;
   // As in the state_dict of the source model; none: it holds no parameter.
   std::vector<std::string> parameters = {};
-  // A parameter that it holds, too, if the source model has it: the bias of a
-  // convolution into which a normalization was folded. The file does not say.
-  std::string may_hold = {};
+  // Parameters that it holds, too, if the source model has them: biases of
+  // convolutions into which a normalization was folded. The file does not say.
+  std::vector<std::string> may_hold = {};
   ModuleId module = kNo<ModuleId>;  // of the first of them, or of its reader
   Confidence confidence = Confidence::kLow;
   std::string_view why = {};

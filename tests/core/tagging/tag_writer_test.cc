@@ -111,12 +111,29 @@ TEST(TagWriterTest, KeysOfOthersAreWrittenOnRequestAndSigned) {
       ElementsAre(Pair("namespace", "Bert/layer.0: BertLayer/query: Linear"),
                   Pair("layer_ann", "layer.0.query"),
                   Pair("pkg.torch.onnx.name_scopes",
-                       "['', 'layer', 'layer.0', 'layer.0.query', 'm']"),
+                       "['', 'layer.0', 'layer.0.query', 'm']"),
                   Pair("pkg.torch.onnx.class_hierarchy",
-                       "['Bert', 'layer', 'BertLayer', 'Linear', 'MatMul']"),
+                       "['Bert', 'BertLayer', 'Linear', 'MatMul']"),
                   Pair("pkg.onnx_tag.wrote",
                        "namespace,layer_ann,pkg.torch.onnx.name_scopes,"
                        "pkg.torch.onnx.class_hierarchy")));
+}
+
+// Torch's metadata names the modules that were called, with their classes.
+TEST(TagWriterTest, AModuleThatTorchDidNotCallIsNoScope) {
+  Tagging tagging = QueryTagging();
+  tagging.tags[NodeId{0}].source = Source::kMetadata;
+  tagging.facts.resize(tagging.modules.size());
+  const auto scopes = [&] {
+    const schema::ModelProto proto =
+        Tagged(BytesFromText(kTwoNodes), tagging,
+               {.tags = false, .class_hierarchy = true});
+    return EntriesOf(proto.graph().node(0))[0].second;
+  };
+  EXPECT_EQ(scopes(), "['', 'layer.0.query', 'm']");
+  tagging.facts[tagging.modules.Find("layer.0")].class_confidence =
+      Confidence::kCertain;
+  EXPECT_EQ(scopes(), "['', 'layer.0', 'layer.0.query', 'm']");
 }
 
 TEST(TagWriterTest, WhatOthersWroteStays) {

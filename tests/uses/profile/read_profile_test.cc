@@ -72,6 +72,44 @@ TEST(TensorRtProfile, RefusesOtherFiles) {
               HasSubstr("only times"));
 }
 
+// Names and times; what did not run, and totals, must not count.
+std::vector<std::pair<std::string, std::int64_t>> OpenVinoTimes(Bytes text) {
+  const Profile profile = ReadProfile(text);
+  std::vector<std::pair<std::string, std::int64_t>> times;
+  for (const KernelRun& run : profile.runs) {
+    times.emplace_back(profile.kernels[run.kernel].name, run.duration);
+  }
+  return times;
+}
+
+TEST(OpenVinoProfile, TakesWhatRan) {
+  using Times = std::vector<std::pair<std::string, std::int64_t>>;
+  EXPECT_EQ(
+      OpenVinoTimes(
+          "layerName;execStatus;layerType;execType;realTime (ms);cpuTime "
+          "(ms)\r\n"
+          "a/MatMul;Status.EXECUTED;FullyConnected;acl_f16;0.023;0.023\r\n"
+          "b;Status.NOT_RUN;Const;x;9.000;9.000\r\n"
+          "c;EXECUTED;Add;jit;1.5;1.5\r\n"
+          "Total;;;;1.523;1.523\r\n"),
+      (Times{{"a/MatMul", 23}, {"c", 1500}}));
+  EXPECT_EQ(OpenVinoTimes(
+                R"(<?xml version="1.0"?><net><layers>
+<layer id="0" name="x" type="FullyConnected"><data execTimeMcs="23" originalLayersNames="a&lt;b,c" /></layer>
+<layer id="1" name="y&amp;" type="Add"><data execTimeMcs="4" originalLayersNames="" /></layer>
+<layer id="2" name="z" type="Const"><data execTimeMcs="not_executed" /></layer>
+</layers></net>)"),
+            (Times{{"a<b", 12}, {"c", 11}, {"y&", 4}}));
+  EXPECT_EQ(
+      OpenVinoTimes(
+          R"([{"node_name": "a", "node_type": "Add", "exec_type": "jit", "status": "Status.EXECUTED", "real_time": 7, "cpu_time": 6},
+              {"node_name": "b", "status": "NOT_RUN", "real_time": 5}])"),
+      (Times{{"a", 7}}));
+  EXPECT_THROW(ReadProfile("layerName;execStatus;\na;EXECUTED;Add;x;soon;1\n"),
+               Error);
+  EXPECT_THROW(ReadProfile("layerName;execStatus;\nTotal;;;;1;1\n"), Error);
+}
+
 TEST(TableProfile, TakesNamesAndNumbers) {
   const Profile profile = ReadProfile(
       "# a note\nnode\tkind\tsqnr\tnan\na\tconv\t1.5\t3\r\nb\tfc\t-2e-3\t4\n\n"

@@ -110,6 +110,107 @@ TEST(WeightMapTest, OneTensorOfTwoModulesIsTied) {
                 "wte.weight");
 }
 
+constexpr std::string_view kFoldedFrom = "pkg.onnxscript.optimizer.folded_from";
+
+// What onnxscript's optimizer writes beside a tensor that it computed.
+std::string Folded(const std::string& tensor, const std::string& from) {
+  return "value_info { name: \"" + tensor + "\" metadata_props { key: \"" +
+         std::string(kFoldedFrom) + "\" value: \"[" + from + "]\" } }";
+}
+
+TEST(WeightMapTest, ATensorWhoseTransposedCopyItsModuleReadsIsTied) {
+  const auto told = Map(R"(
+    node { op_type: "Gather" name: "wte/Gather" input: "lm_head.weight" input: "i" output: "v" }
+    node { op_type: "MatMul" name: "lm_head/MatMul" input: "v" input: "val_9" output: "y" }
+    initializer { name: "lm_head.weight" data_type: 1 dims: 9 dims: 4 }
+    initializer { name: "val_9" data_type: 1 dims: 4 dims: 9 })" +
+                        Folded("val_9", "'lm_head.weight'"));
+  EXPECT_WEIGHT(told.at("lm_head.weight"), "tied", "lm_head.weight",
+                "wte.weight");
+  EXPECT_WEIGHT(told.at("val_9"), "transposed", "lm_head.weight");
+}
+
+TEST(WeightMapTest, RowsOfATableAreAPieceOfIt) {
+  const std::string graph = R"(
+    node { op_type: "Add" name: "emb/Add" input: "x" input: "embedding_1" output: "a" }
+    node { op_type: "Add" name: "emb/Add_1" input: "a" input: "unsqueeze" output: "b" }
+    node { op_type: "Add" name: "emb/Add_2" input: "b" input: "add_6" output: "c" }
+    node { op_type: "Add" name: "emb/Add_3" input: "c" input: "repeat" output: "y" }
+    initializer { name: "embedding_1" data_type: 1 dims: 1 dims: 8 dims: 4 }
+    initializer { name: "unsqueeze" data_type: 1 dims: 1 dims: 8 dims: 4 }
+    initializer { name: "add_6" data_type: 1 dims: 1 dims: 8 dims: 4 }
+    initializer { name: "repeat" data_type: 1 dims: 1 dims: 8 dims: 4 })";
+  const auto told = Map(
+      graph + Folded("embedding_1", "'emb.pos.weight', 'emb.position_ids'") +
+      Folded("unsqueeze", "'emb.t.weight', 'embedding_2', 'add'") +
+      Folded("add_6", "'emb.t.weight', 'embedding_2', 'mask'") +
+      Folded("repeat", "'arange', 'pow_1', 'val_3', 'emb.inv_freq'"));
+  EXPECT_WEIGHT(told.at("embedding_1"), "split", "emb.pos.weight");
+  EXPECT_WEIGHT(told.at("unsqueeze"), "split", "emb.t.weight");
+  // Something was added after the rows were taken.
+  EXPECT_WEIGHT(told.at("add_6"), "folded", "emb.t.weight");
+  EXPECT_EQ(told.at("repeat").change, "computed");
+  EXPECT_THAT(told.at("repeat").parameters, IsEmpty());
+}
+
+// Some norms multiply with 1 + weight, which the exporter computes ahead.
+TEST(WeightMapTest, AComputedVectorIsNotTheParameterItself) {
+  const std::string graph = R"(
+    node { op_type: "Mul" name: "norm/Mul" input: "x" input: "add_4" output: "v" }
+    node { op_type: "Mul" name: "last/Mul" input: "v" input: "val_7" output: "w" }
+    node { op_type: "Mul" name: "last/Mul_1" input: "w" input: "a.scale" output: "y" }
+    initializer { name: "add_4" data_type: 1 dims: 4 }
+    initializer { name: "val_7" data_type: 1 dims: 4 dims: 1 }
+    initializer { name: "a.scale" data_type: 1 dims: 4 }
+    value_info { name: "a.scale" metadata_props {
+      key: "pkg.torch.export.graph_signature.InputSpec.persistent" value: "False" } })";
+  const auto told = Map(graph + Folded("add_4", "'norm.weight', 'val_1'") +
+                        Folded("val_7", "'last.weight', 'val_6'"));
+  EXPECT_WEIGHT(told.at("add_4"), "folded", "norm.weight");
+  EXPECT_WEIGHT(told.at("val_7"), "same", "last.weight");
+  EXPECT_EQ(told.at("a.scale").change, "computed");
+}
+
+TEST(WeightMapTest, ATableThatNobodyExplainsIsInDoubt) {
+  const auto told = Map(R"(
+    node { op_type: "Add" name: "emb/Add" input: "x" input: "onnx::Add_24" output: "y" }
+    initializer { name: "onnx::Add_24" data_type: 1 dims: 1 dims: 8 dims: 4 })");
+  EXPECT_EQ(told.at("onnx::Add_24").confidence, Confidence::kLow);
+}
+
+// dynamo folds a BatchNorm into a convolution with a bias, and keeps the names.
+TEST(WeightMapTest, ANormAmongTheOriginsIsFoldedIn) {
+  const std::string bytes = test::BytesFromText(R"(graph {
+    node { op_type: "Conv" name: "conv/Conv" input: "x" input: "conv.weight" input: "conv.bias" output: "v" }
+    node { op_type: "Conv" name: "last/Conv" input: "v" input: "last.weight" input: "last.bias" output: "y" }
+    initializer { name: "conv.weight" data_type: 1 dims: 8 dims: 3 dims: 3 dims: 3 }
+    initializer { name: "conv.bias" data_type: 1 dims: 8 }
+    initializer { name: "last.weight" data_type: 1 dims: 8 dims: 8 dims: 1 dims: 1 }
+    initializer { name: "last.bias" data_type: 1 dims: 8 } })");
+  const Model model = ReadModel(bytes);
+  Tagging tagging = TagByName(model, {{"norm", "BatchNorm2d"}});
+  tagging.origins.push_back(
+      {*model.Nodes().begin(), tagging.modules.Find("norm")});
+  const std::vector<Weight> told = MapWeights(model, tagging);
+  EXPECT_EQ(told[0].change, Change::kFolded);
+  EXPECT_THAT(told[0].parameters, ElementsAre("conv.weight"));
+  EXPECT_EQ(told[1].change, Change::kFolded);
+  EXPECT_THAT(told[1].parameters,
+              ElementsAre("conv.bias", "norm.weight", "norm.bias",
+                          "norm.running_mean", "norm.running_var"));
+  EXPECT_EQ(told[2].change, Change::kSame);
+  EXPECT_EQ(told[3].change, Change::kSame);
+}
+
+TEST(WeightMapTest, EqualWeightsOfNormsThatMultiplyAreTied) {
+  const auto told = Map(R"(
+    node { op_type: "Mul" name: "a.norm/Mul" input: "x" input: "a.norm.weight" output: "v" }
+    node { op_type: "Mul" name: "b.norm/Mul" input: "v" input: "a.norm.weight" output: "y" }
+    initializer { name: "a.norm.weight" data_type: 1 dims: 4 })");
+  EXPECT_WEIGHT(told.at("a.norm.weight"), "tied", "a.norm.weight",
+                "b.norm.weight");
+}
+
 TEST(WeightMapTest, RecurrentLayersAndFusedAttentionAreMerged) {
   const auto told = Map(R"(
     node { op_type: "LSTM" name: "rnn/LSTM" input: "x" input: "W1" input: "R1" input: "B1" output: "v" }
@@ -439,6 +540,28 @@ TEST(CheckTest, ExplainsANormFoldedIntoAConvolutionWithItsOwnBias) {
   EXPECT_EQ(check("Relu").folded, 4u);
   // The normalization behind it was not folded.
   EXPECT_EQ(check("BatchNormalization").missing.size(), 4u);
+}
+
+// A checkpoint has tied tensors twice, or under one of their names.
+TEST(CheckTest, TiedTensorsFitUnderOneName) {
+  const std::string bytes = test::BytesFromText(R"(graph {
+    node { op_type: "Gather" name: "wte/Gather" input: "head.weight" input: "i" output: "v" }
+    node { op_type: "Transpose" name: "head/T" input: "head.weight" output: "t" }
+    node { op_type: "MatMul" name: "head/MatMul" input: "v" input: "t" output: "y" }
+    initializer { name: "head.weight" data_type: 1 dims: 2 dims: 1 } })");
+  const Model model = ReadModel(bytes);
+  const std::vector<Weight> told = MapWeights(model, TagByName(model, {}));
+  EXPECT_TRUE(Check(model, told, {{"wte.weight", true, {2, 1}}}).ok());
+  const CheckResult twice =
+      Check(model, told,
+            {{"wte.weight", true, {2, 1}},
+             {"old.weight", true, {2, 1}, false, "wte.weight"}});
+  EXPECT_TRUE(twice.ok());
+  EXPECT_EQ(twice.equal, 1u);
+  const CheckResult other =
+      Check(model, told,
+            {{"wte.weight", true, {2, 1}}, {"old.weight", true, {2, 1}}});
+  EXPECT_THAT(other.missing, ElementsAre("old.weight"));
 }
 
 TEST(CheckTest, TellsWhatFitsWhatIsMissingAndWhatIsLeftOver) {

@@ -342,6 +342,9 @@ KernelAdvice ProfileAdvice(const ProfileReport& report,
              fmt::format("onnx-tag profile {} {} --layers layers.json",
                          options.model, options.profile.file)}};
   }
+  if (!providers.empty() && providers.front().name == "OpenVINO") {
+    return {"OpenVINO made them: conversions, and parts of an operator", {}};
+  }
   std::string base = options.model;
   if (base.ends_with(".onnx")) base.resize(base.size() - 5);
   return {

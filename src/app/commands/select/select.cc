@@ -1,13 +1,12 @@
 #include <fmt/core.h>
 
-#include <array>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "app/commands/commands.h"
 #include "app/commands/read/closed_cut.h"
 #include "app/commands/read/nodes.h"
 #include "app/commands/read/part_plan.h"
+#include "app/commands/select/dialects.h"
 #include "app/commands/select/layer_rules.h"
 #include "app/render/facts.h"
 #include "app/render/render.h"
@@ -18,50 +17,16 @@
 namespace onnx_tag {
 namespace {
 
-// What a tool gets, or why it cannot have it.
-struct ToolInput {
-  std::string text;
-  // Nodes that the tool cannot address: a line each.
-  std::vector<std::string> obstacles = {};
-  std::vector<std::string> notes = {};
-};
-
 using Names = std::vector<std::string>;
 
-// A regular expression of Python that fits this name alone.
-std::string PatternOf(const std::string& name) {
-  constexpr std::string_view kSpecial = R"(\^$.|?*+()[]{})";
-  std::string pattern = "^";
-  for (const char c : name) {
-    if (kSpecial.find(c) != std::string_view::npos) pattern += '\\';
-    pattern += c;
-  }
-  return pattern + "$";
-}
-
-// What a tool calls a node.
-struct Naming {
-  // The quantizer splits a Gemm in two before it looks at the lists.
-  bool splits_gemm = false;
-  bool patterns = false;
-};
-
-Names NamesOf(const Selection& selection, const std::vector<NodeId>& nodes,
-              const Naming& naming = {}) {
+Names NamesOf(const Selection& selection) {
   const Model& model = selection.model.model();
   Names names;
-  for (const NodeId node : nodes) {
-    const std::string name(model[node].name);
-    const auto add = [&](const std::string& one) {
-      names.push_back(naming.patterns ? PatternOf(one) : one);
-    };
-    add(name);
-    if (!naming.splits_gemm || model.OpType(node) != "Gemm") continue;
-    add(name + "_MatMul");
-    add(name + "_Add");
-  }
+  for (const NodeId node : selection.nodes)
+    names.emplace_back(model[node].name);
   return names;
 }
+
 // 'it'\''s': one word for a shell.
 std::string ShellWord(const std::string& text) {
   std::string word = "'";
@@ -77,22 +42,9 @@ std::string ShellWord(const std::string& text) {
 
 std::string JsonLine(const Datum& value) { return JsonText(value) + "\n"; }
 
-// Arguments of a Python function. JSON is Python here: lists and texts.
-std::string Arguments(const SelectOptions& options,
-                      const Datum::Members& arguments) {
-  if (options.format != SelectFormat::kPython) {
-    return JsonLine(Datum::Object(arguments));
-  }
-  std::string text;
-  for (const auto& [key, value] : arguments) {
-    text += fmt::format("{} = {}\n", key, JsonText(value));
-  }
-  return text;
-}
-
 // ---------------------------------------------------------------- names
 ToolInput WriteNames(const Selection& selection, const SelectOptions& options) {
-  const Names names = NamesOf(selection, selection.nodes);
+  const Names names = NamesOf(selection);
   ToolInput input;
   if (options.format == SelectFormat::kPython) {
     input.text = JsonLine(names);
@@ -111,139 +63,10 @@ ToolInput WriteNames(const Selection& selection, const SelectOptions& options) {
   return input;
 }
 
-// ---------------------------------------------------------------- quantizers
-// A note on products whose weights another node passes on: ONNX Runtime's
-// quantizer looks for weights among the initializers.
-std::vector<std::string> HiddenWeights(const Selection& selection,
-                                       const SelectOptions& options) {
-  const Model& model = selection.model.model();
-  if (options.exclude || selection.model.file() == nullptr) return {};
-  const std::vector<bool> constant = ConstantNodes(model);
-  std::vector<std::string> lines;
-  for (const NodeId node : selection.nodes) {
-    const OpKinds kinds = Describe(FindOp(model.OpType(node))).kinds;
-    if (!kinds.HasAnyOf({OpKind::kProduct, OpKind::kConvolution}) ||
-        kinds.HasAnyOf(OpKind::kInteger) || model.Inputs(node).size() < 2 ||
-        model.Inputs(node)[1] == kNo<ValueId>) {
-      continue;
-    }
-    const NodeId maker = model.Producer(model.Inputs(node)[1]);
-    if (maker == kNo<NodeId> || !constant[model[maker].index]) continue;
-    lines.push_back(NodeLine(
-        model, node,
-        Message("its weight is behind {}", Short{model.OpType(maker), 40})));
-  }
-  if (lines.empty()) return {};
-  return {fmt::format(
-      "the tool skips {}, or leaves the weight in float: it quantizes "
-      "initializers; fold constants first{}",
-      Count(lines.size(), "product"), ListLines(lines))};
-}
-
-ToolInput WriteOrtQuant(const Selection& selection,
-                        const SelectOptions& options) {
-  const Names names =
-      NamesOf(selection, selection.nodes, {.splits_gemm = true});
-  return {Arguments(options,
-                    {{"nodes_to_quantize", options.exclude ? Names() : names},
-                     {"nodes_to_exclude", options.exclude ? names : Names()}}),
-          {},
-          HiddenWeights(selection, options)};
-}
-
-ToolInput WriteOlive(const Selection& selection, const SelectOptions& options) {
-  // Olive takes an empty list for "nothing".
-  const Datum pass = Datum::Object(
-      {{"type", "OnnxDynamicQuantization"},
-       {options.exclude ? "nodes_to_exclude" : "nodes_to_quantize",
-        NamesOf(selection, selection.nodes, {.splits_gemm = true})}});
-  return {JsonLine(Datum::Object(
-              {{"passes", Datum::Object({{"quantization", pass}})}})),
-          {},
-          HiddenWeights(selection, options)};
-}
-
-ToolInput WriteModelopt(const Selection& selection,
-                        const SelectOptions& options) {
-  return {Arguments(
-      options, {{options.exclude ? "nodes_to_exclude" : "nodes_to_quantize",
-                 NamesOf(selection, selection.nodes, {.patterns = true})}})};
-}
-
-// ---------------------------------------------------------------- the rest
-// These tools take only what they must leave alone. To convert the selected
-// nodes alone is to name all others.
-struct LeftAlone {
-  std::vector<NodeId> nodes;
-  std::vector<std::string> obstacles;
-};
-
-LeftAlone NodesLeftAlone(const Selection& selection,
-                         const SelectOptions& options) {
-  if (options.exclude) return {selection.nodes, {}};
-  const Model& nodes = selection.model.model();
-  std::vector<bool> selected(nodes.node_count(), false);
-  for (const NodeId node : selection.nodes) selected[Index(node)] = true;
-  LeftAlone left;
-  std::unordered_set<std::string_view> seen;
-  for (const NodeId node : nodes.Nodes()) {
-    // The tools do not look into functions.
-    if (selected[Index(node)] || nodes.GraphPath(node).starts_with("fn:"))
-      continue;
-    const std::string_view name = nodes[node].name;
-    if (!name.empty()) {
-      if (seen.insert(name).second) left.nodes.push_back(node);
-    } else if (!options.skip_unaddressable) {
-      left.obstacles.push_back(
-          Message("{}  {}: it has no name, so it cannot be left out",
-                  nodes.Address(node), Short{nodes.OpType(node), 40}));
-    }
-  }
-  return left;
-}
-
-// nncf.quantize(ignored_scope=nncf.IgnoredScope(names=[...])).
-ToolInput WriteNncf(const Selection& selection, const SelectOptions& options) {
-  LeftAlone left = NodesLeftAlone(selection, options);
-  const Datum names = NamesOf(selection, left.nodes);
-  // NNCF does not see every node: it checks the names only on request.
-  return {options.format == SelectFormat::kPython
-              ? fmt::format("ignored_scope = nncf.IgnoredScope(names={}, "
-                            "validate=False)\n",
-                            JsonText(names))
-              : JsonLine(Datum::Object(
-                    {{"ignored_scope", Datum::Object({{"names", names},
-                                                      {"validate", false}})}})),
-          std::move(left.obstacles)};
-}
-
-// PostTrainingQuantConfig(op_name_dict={...}) of neural-compressor 2.
-ToolInput WriteNeuralCompressor(const Selection& selection,
-                                const SelectOptions& options) {
-  LeftAlone left = NodesLeftAlone(selection, options);
-  const Datum type = Datum::Object({{"dtype", Datum::List{"fp32"}}});
-  Datum dict = Datum::Object({});
-  for (const std::string& name : NamesOf(
-           selection, left.nodes, {.splits_gemm = true, .patterns = true})) {
-    dict.Set(name, Datum::Object({{"activation", type}, {"weight", type}}));
-  }
-  return {Arguments(options, {{"op_name_dict", dict}}),
-          std::move(left.obstacles)};
-}
-
-// convert_float_to_float16(node_block_list=[...]) of onnxconverter-common and
-// of ONNX Runtime.
-ToolInput WriteFp16(const Selection& selection, const SelectOptions& options) {
-  LeftAlone left = NodesLeftAlone(selection, options);
-  return {
-      Arguments(options, {{"node_block_list", NamesOf(selection, left.nodes)}}),
-      std::move(left.obstacles)};
-}
-
 // ---------------------------------------------------------------- polygraphy
 ToolInput WritePolygraphy(const Selection& selection,
                           const SelectOptions& options) {
-  const Names names = NamesOf(selection, selection.nodes);
+  const Names names = NamesOf(selection);
   ToolInput input;
   if (options.format == SelectFormat::kJson) {
     Datum precisions = Datum::Object({});
@@ -417,25 +240,21 @@ ToolInput WriteExtract(const Selection& selection,
   return input;
 }
 
-struct Tool {
-  // Nodes are told by their names, so these must be there, and once.
-  bool by_name;
-  ToolInput (*write)(const Selection& selection, const SelectOptions& options);
-};
-
-// In the order of SelectTool.
-constexpr std::array<Tool, kSelectToolNames.size()> kTools = {{
-    {true, WriteNames},
-    {true, WriteOrtQuant},
-    {false, WriteLayerAnn},
-    {true, WriteOlive},
-    {true, WritePolygraphy},
-    {false, WriteExtract},
-    {true, WriteModelopt},
-    {true, WriteNncf},
-    {true, WriteNeuralCompressor},
-    {true, WriteFp16},
-}};
+// The tools that are no row of a table.
+ToolInput Write(const Selection& selection, const SelectOptions& options) {
+  switch (options.tool) {
+    case SelectTool::kNames:
+      return WriteNames(selection, options);
+    case SelectTool::kLayerAnn:
+      return WriteLayerAnn(selection, options);
+    case SelectTool::kPolygraphy:
+      return WritePolygraphy(selection, options);
+    case SelectTool::kExtract:
+      return WriteExtract(selection, options);
+    default:
+      return WriteDialect(selection, options);
+  }
+}
 
 // ---------------------------------------------------------------- addresses
 // Why `node` has no name of its own in the main graph; "" if it has.
@@ -493,8 +312,9 @@ Result RunSelect(const SelectOptions& options, Terminal& terminal) {
                  options.source, terminal, result)) {
     return result;
   }
-  const Tool& tool = kTools[static_cast<std::size_t>(options.tool)];
-  if (tool.by_name) {
+  // Nodes are told by their names, so these must be there, and once.
+  if (FindsNodesByName(options.tool) && options.tool != SelectTool::kLayerAnn &&
+      options.tool != SelectTool::kExtract) {
     const std::vector<std::string> nameless = DropNameless(selection);
     if (!nameless.empty()) {
       terminal.Report("the tool cannot find {} by name{}{}",
@@ -504,7 +324,7 @@ Result RunSelect(const SelectOptions& options, Terminal& terminal) {
       if (!options.skip_unaddressable || selection.nodes.empty()) return result;
     }
   }
-  ToolInput input = tool.write(selection, options);
+  ToolInput input = Write(selection, options);
   if (!input.obstacles.empty()) {
     terminal.Report("the tool cannot use this selection{}",
                     Ours{ListLines(input.obstacles)});

@@ -133,6 +133,9 @@ void AddCheck(const weights::CheckResult& check, Result& result) {
     result.Line("{} that are 0 everywhere, which exporters leave out",
                 check.zeros);
   }
+  if (check.equal > 0) {
+    result.Line("{} that are equal to one of these", check.equal);
+  }
   if (check.counters > 0) {
     result.Line("{} that only training uses (num_batches_tracked)",
                 check.counters);
@@ -143,6 +146,7 @@ void AddCheck(const weights::CheckResult& check, Result& result) {
   result.data.Set("check", Datum::Object({{"fit", check.fit},
                                           {"folded", check.folded},
                                           {"zeros", check.zeros},
+                                          {"equal", check.equal},
                                           {"counters", check.counters},
                                           {"missing", check.missing},
                                           {"left_over", check.left_over},

@@ -1,0 +1,404 @@
+// `onnx-tag mcp`: answers questions about models for agents, by the Model
+// Context Protocol: one JSON-RPC message on each line of standard input and
+// output.
+//
+// A tool is a command that only reads. Its arguments become words of that
+// command's line, and its result is what --json prints. Revision 2026-07-28 has
+// no handshake: each request names the revision, and results have more members.
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <optional>
+
+#include "app/cli/command_table.h"
+#include "app/cli/options.h"
+#include "base/text.h"
+#include "file/io/system_calls.h"
+#include "file/json/reader.h"
+#include "file/json/writer.h"
+#include "onnx_tag/error.h"
+
+namespace onnx_tag::cli {
+namespace {
+
+constexpr std::string_view kNewRevision = "2026-07-28";
+constexpr std::array<std::string_view, 4> kOldRevisions = {
+    "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
+constexpr std::string_view kRevisionKey =
+    "io.modelcontextprotocol/protocolVersion";
+constexpr std::size_t kLongestLine = 1 << 20;
+// An agent pays for every byte that it reads.
+constexpr std::size_t kLongestText = 100'000;
+
+struct Argument {
+  std::string_view name;
+  std::string_view type;    // of JSON
+  std::string_view option;  // "": a word without an option, which is required
+  std::string_view help;
+};
+
+struct Tool {
+  std::string_view name;  // of the command
+  std::string_view help;
+  std::vector<Argument> arguments;
+};
+
+const std::vector<Tool>& Tools() {
+  constexpr std::string_view kFile = "path of an ONNX file or of its sidecar";
+  static const std::vector<Tool> tools = {
+      {"show",
+       "The modules of an ONNX model as a tree, with nodes, parameters, bytes "
+       "and FLOPs.",
+       {{"model", "string", "", kFile},
+        {"module", "string", "--module",
+         "only this module and those below it; may contain * and **"},
+        {"depth", "integer", "--depth", "levels of the tree"}}},
+      {"explain",
+       "Which module made a node, and why: the evidence and the alternatives.",
+       {{"model", "string", "", kFile},
+        {"node", "string", "", "a node's name, or #17, name=..., output=..."}}},
+      {"query",
+       "The nodes that match a query such as 'type=attention and layer=0', "
+       "'under=encoder.layer.3 and op=MatMul' or 'confidence<high'.",
+       {{"model", "string", "", kFile},
+        {"expression", "string", "", "the query"}}},
+      {"select",
+       "The nodes that match a query, in the format of another tool.",
+       {{"model", "string", "", kFile},
+        {"expression", "string", "", "the query"},
+        {"tool", "string", "--for",
+         "names, ort-quant, layer-ann, olive, polygraphy, extract, modelopt, "
+         "nncf, neural-compressor, fp16, npi, qnn-overrides, matmulnbits, "
+         "ort-overrides, autocast or quark"},
+        {"exclude", "boolean", "--exclude", "convert all other nodes"},
+        {"precision", "string", "--precision", "float32 or float16"},
+        {"skip_unaddressable", "boolean", "--skip-unaddressable",
+         "omit nodes that the tool cannot find"}}},
+      {"weights",
+       "The parameter that each initializer of a model holds, and how it was "
+       "changed.",
+       {{"model", "string", "", "path of an ONNX file"},
+        {"check", "string", "--check",
+         "a .safetensors file to compare names and shapes with"}}},
+      {"diff",
+       "The modules in which two models differ.",
+       {{"model", "string", "", kFile},
+        {"other", "string", "", "the same of the other model"}}},
+  };
+  return tools;
+}
+
+// An answer with an error of JSON-RPC.
+struct Refusal {
+  int code;
+  std::string why;
+};
+constexpr int kNotJson = -32700, kNotRequest = -32600, kNoMethod = -32601,
+              kBadArguments = -32602;
+
+struct Request {
+  std::string id;  // as it was written; "": a notification
+  std::string method;
+  std::string params = "{}";
+  bool is_new = false;  // of the new revision
+};
+
+// Calls `use(reader, key)` for each member; it takes the value.
+void ForEachMember(
+    std::string_view object,
+    const std::function<void(json::Reader&, std::string_view)>& use) {
+  json::Reader reader(object);
+  reader.BeginObject();
+  std::string_view key;
+  while (reader.NextMember(key)) use(reader, key);
+}
+
+// The text of a member; "" if there is none.
+std::string MemberOf(std::string_view object, std::string_view name) {
+  std::string found;
+  ForEachMember(object, [&](json::Reader& reader, std::string_view key) {
+    const std::string_view text = reader.Skip();
+    if (key == name) found = text;
+  });
+  return found;
+}
+
+std::string StringMemberOf(std::string_view object, std::string_view name) {
+  const std::string text = MemberOf(object, name);
+  return text.empty() ? text : json::Reader(text).String();
+}
+
+Request ReadRequest(std::string_view line) {
+  Request request;
+  ForEachMember(line, [&](json::Reader& reader, std::string_view key) {
+    if (key == "id") {
+      request.id = reader.Skip();
+    } else if (key == "method") {
+      request.method = reader.String();
+    } else if (key == "params") {
+      request.params = reader.Skip();
+    } else {
+      reader.Skip();
+    }
+  });
+  const std::string meta = MemberOf(request.params, "_meta");
+  request.is_new = !meta.empty() && !MemberOf(meta, kRevisionKey).empty();
+  return request;
+}
+
+// The words of the tool's command line. An option and its value are one word,
+// and no other word may look like an option: nothing else can be asked for.
+Words WordsFor(const Tool& tool, std::string_view arguments) {
+  Words words = {std::string(tool.name)};
+  std::vector<std::string> given(tool.arguments.size());
+  ForEachMember(arguments, [&](json::Reader& reader, std::string_view key) {
+    const auto at =
+        std::find_if(tool.arguments.begin(), tool.arguments.end(),
+                     [&](const Argument& one) { return one.name == key; });
+    if (at == tool.arguments.end()) {
+      throw Refusal{kBadArguments,
+                    Message("'{}' has no argument '{}'", tool.name, key)};
+    }
+    std::string word;
+    if (at->type == "boolean") {
+      word = reader.Bool() ? std::string(at->option) : "";
+    } else if (at->type == "integer") {
+      word = fmt::format("{}={}", at->option, reader.Count());
+    } else {
+      word = at->option.empty()
+                 ? reader.String()
+                 : fmt::format("{}={}", at->option, reader.String());
+    }
+    if (at->option.empty() && (word.empty() || word.starts_with('-'))) {
+      throw Refusal{kBadArguments,
+                    Message("'{}' cannot be '{}'", key, Short{word, 100})};
+    }
+    given[static_cast<std::size_t>(at - tool.arguments.begin())] = word;
+  });
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (given[i].empty() && tool.arguments[i].option.empty()) {
+      throw Refusal{kBadArguments, Message("'{}' needs the argument '{}'",
+                                           tool.name, tool.arguments[i].name)};
+    }
+    if (!given[i].empty()) words.push_back(given[i]);
+  }
+  words.push_back("--json");
+  return words;
+}
+
+// What the command prints; the rest is counted.
+struct Answer {
+  std::string text;
+  std::size_t size = 0;
+  bool is_error = false;
+};
+
+Answer RunTool(const Words& words, Terminal& terminal) {
+  Answer answer;
+  try {
+    const Invocation invocation = ParseArgs(words);
+    const Result result = invocation.run(terminal);
+    Render(result, invocation.format, false, [&](std::string_view piece) {
+      answer.size += piece.size();
+      if (answer.text.size() <= kLongestText) answer.text += piece;
+    });
+    if (answer.size == 0) {
+      answer.text = "nothing matches, or the tool cannot use the selection";
+      answer.is_error = result.exit_code != ExitCode::kOk;
+    }
+  } catch (const std::exception& error) {
+    answer.text = ErrorText(error);
+    answer.is_error = true;
+  }
+  return answer;
+}
+
+class Server {
+ public:
+  explicit Server(Terminal& terminal) : terminal_(terminal) {}
+
+  void Serve() {
+    std::string pending;
+    std::string buffer(1 << 16, '\0');
+    bool too_long = false;
+    for (;;) {
+      const std::ptrdiff_t count =
+          io::ReadSome(0, buffer.data(), buffer.size());
+      if (count <= 0) return;
+      pending.append(buffer, 0, static_cast<std::size_t>(count));
+      std::size_t start = 0;
+      for (std::size_t end; (end = pending.find('\n', start)) != pending.npos;
+           start = end + 1) {
+        if (!too_long) Take(Trim(pending.substr(start, end - start)));
+        too_long = false;
+      }
+      pending.erase(0, start);
+      if (pending.size() > kLongestLine) {
+        if (!too_long) Refuse("null", {kNotRequest, "the line is too long"});
+        too_long = true;
+        pending.clear();
+      }
+    }
+  }
+
+ private:
+  static std::string_view Trim(std::string_view line) {
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) {
+      line.remove_suffix(1);
+    }
+    return line;
+  }
+
+  void Take(std::string_view line) {
+    if (line.empty()) return;
+    Request request;
+    try {
+      request = ReadRequest(line);
+    } catch (const Error& error) {
+      Refuse("null", {kNotJson, error.what()});
+      return;
+    }
+    if (request.id.empty()) return;
+    try {
+      JsonWriter json(JsonWriter::Spaces::kNone);
+      json.BeginObject().Key("jsonrpc").String("2.0");
+      json.Key("id").Raw(request.id).Key("result").BeginObject();
+      AddResult(request, json);
+      json.EndObject().EndObject();
+      Send(json);
+    } catch (const Refusal& refusal) {
+      Refuse(request.id, refusal);
+    } catch (const Error& error) {
+      Refuse(request.id, {kBadArguments, error.what()});
+    }
+  }
+
+  void AddResult(const Request& request, JsonWriter& json) {
+    if (request.method == "initialize") {
+      const std::string wanted =
+          StringMemberOf(request.params, "protocolVersion");
+      const bool known = std::find(kOldRevisions.begin(), kOldRevisions.end(),
+                                   wanted) != kOldRevisions.end();
+      json.Key("protocolVersion")
+          .String(known ? std::string_view(wanted) : kOldRevisions.front());
+      AddServer(json);
+    } else if (request.method == "server/discover") {
+      json.Key("supportedVersions").BeginArray().String(kNewRevision);
+      json.EndArray();
+      AddServer(json);
+      AddCaching(json);
+    } else if (request.method == "tools/list") {
+      AddTools(json);
+      if (request.is_new) AddCaching(json);
+    } else if (request.method == "tools/call") {
+      AddCall(request, json);
+      if (request.is_new) json.Key("resultType").String("complete");
+    } else if (request.method != "ping") {
+      throw Refusal{kNoMethod,
+                    Message("no method '{}'", Short{request.method, 100})};
+    }
+  }
+
+  static void AddServer(JsonWriter& json) {
+    json.Key("capabilities").Raw(R"({"tools":{}})");
+    json.Key("serverInfo").BeginObject().Key("name").String("onnx-tag");
+    json.Key("version").String(ToolVersion()).EndObject();
+  }
+
+  static void AddCaching(JsonWriter& json) {
+    json.Key("resultType").String("complete");
+    json.Key("ttlMs").Number(0).Key("cacheScope").String("private");
+  }
+
+  static void AddTools(JsonWriter& json) {
+    json.Key("tools").BeginArray();
+    for (const Tool& tool : Tools()) {
+      json.BeginObject().Key("name").String(tool.name);
+      json.Key("description").String(tool.help);
+      json.Key("inputSchema").BeginObject().Key("type").String("object");
+      json.Key("properties").BeginObject();
+      std::vector<std::string_view> required;
+      for (const Argument& argument : tool.arguments) {
+        json.Key(argument.name).BeginObject();
+        json.Key("type").String(argument.type);
+        json.Key("description").String(argument.help).EndObject();
+        if (argument.option.empty() || argument.option == "--for") {
+          required.push_back(argument.name);
+        }
+      }
+      json.EndObject().Key("required").Strings(required);
+      json.Key("additionalProperties").Bool(false).EndObject();
+      json.Key("annotations").Raw(R"({"readOnlyHint":true})").EndObject();
+    }
+    json.EndArray();
+  }
+
+  void AddCall(const Request& request, JsonWriter& json) {
+    const std::string name = StringMemberOf(request.params, "name");
+    const auto tool =
+        std::find_if(Tools().begin(), Tools().end(),
+                     [&](const Tool& one) { return one.name == name; });
+    if (tool == Tools().end()) {
+      throw Refusal{kBadArguments, Message("no tool '{}'", Short{name, 100})};
+    }
+    const std::string arguments = MemberOf(request.params, "arguments");
+    const Answer answer = RunTool(
+        WordsFor(*tool, arguments.empty() ? "{}" : arguments), terminal_);
+    const bool cut = answer.text.size() > kLongestText;
+    json.Key("content").BeginArray();
+    json.BeginObject().Key("type").String("text").Key("text").String(
+        cut ? answer.text.substr(0, kLongestText) : answer.text);
+    json.EndObject();
+    if (cut) {
+      json.BeginObject().Key("type").String("text").Key("text").String(
+          Message("cut: these are the first {} of {} bytes; ask for less, with "
+                  "a module, a depth or a narrower query",
+                  kLongestText, answer.size));
+      json.EndObject();
+    }
+    json.EndArray();
+    if (!cut && answer.text.starts_with('{')) {
+      std::string value = answer.text;
+      std::replace(value.begin(), value.end(), '\n', ' ');
+      json.Key("structuredContent").Raw(value);
+    }
+    json.Key("isError").Bool(answer.is_error);
+  }
+
+  void Refuse(std::string_view id, const Refusal& refusal) {
+    JsonWriter json(JsonWriter::Spaces::kNone);
+    json.BeginObject().Key("jsonrpc").String("2.0").Key("id").Raw(id);
+    json.Key("error").BeginObject().Key("code").Number(refusal.code);
+    json.Key("message").String(refusal.why).EndObject().EndObject();
+    Send(json);
+  }
+
+  void Send(JsonWriter& json) {
+    terminal_.Out(json.Take() + "\n");
+    terminal_.Flush();
+  }
+
+  Terminal& terminal_;
+  // What commands print: nothing but answers may reach standard output.
+  Terminal aside_{2, 2, {}};
+};
+
+Invocation ParseMcp(Parser& parser, Words words) {
+  Printing printing;
+  AddColor(parser, printing);
+  parser.Read(std::move(words));
+  return {std::any(),
+          [](Terminal& terminal) {
+            Server(terminal).Serve();
+            return Result();
+          },
+          Format::kText, printing.terminal};
+}
+
+}  // namespace
+
+const Command kMcp = {"mcp", "[options]",
+                      "answer an agent's questions on standard input",
+                      "  onnx-tag mcp\n", ParseMcp};
+
+}  // namespace onnx_tag::cli

@@ -1,0 +1,34 @@
+// Selections in the words of other tools: what each tool wants to know of a
+// node, under which key, and what is around it. A tool is a row of data.
+//
+// These tools ignore names that they do not know. So a selection has only names
+// that the tool can use, and everything else is an obstacle.
+#ifndef ONNX_TAG_APP_COMMANDS_SELECT_DIALECTS_H_
+#define ONNX_TAG_APP_COMMANDS_SELECT_DIALECTS_H_
+
+#include <string>
+#include <vector>
+
+#include "app/commands/commands.h"
+#include "app/commands/read/nodes.h"
+
+namespace onnx_tag {
+
+// What a tool gets, or why it cannot have it.
+struct ToolInput {
+  std::string text;
+  // Nodes that the tool cannot address: a line each.
+  std::vector<std::string> obstacles = {};
+  std::vector<std::string> notes = {};
+};
+
+// For the tools of the table; others have functions of their own.
+ToolInput WriteDialect(const Selection& selection,
+                       const SelectOptions& options);
+
+// Whether the tool finds nodes by their names, and not by those of tensors.
+bool FindsNodesByName(SelectTool tool);
+
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_APP_COMMANDS_SELECT_DIALECTS_H_

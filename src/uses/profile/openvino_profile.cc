@@ -1,0 +1,181 @@
+// Times that OpenVINO measured, in three forms: the table of `benchmark_app
+// -report_type detailed_counters`, the execution graph of `-exec_graph_path`,
+// and get_profiling_info() as JSON.
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "base/parse_number.h"
+#include "base/text.h"
+#include "file/json/reader.h"
+#include "onnx_tag/error.h"
+#include "uses/profile/profile.h"
+
+namespace onnx_tag::profile {
+namespace {
+
+constexpr std::string_view kTableHead = "layerName;execStatus;";
+
+// Kernels one after another, in the order of the file.
+class Collector {
+ public:
+  // A kernel that was made of several nodes divides its time among them.
+  void Add(const std::vector<std::string>& nodes, std::string_view op,
+           double microseconds) {
+    if (!(microseconds >= 0 && microseconds <= 1e15)) {
+      Fail(ErrorKind::kInput, "'{}' has the time {}", Short{nodes.front(), 200},
+           microseconds);
+    }
+    const std::int64_t whole = std::llround(microseconds);
+    const auto count = static_cast<std::int64_t>(nodes.size());
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t part = whole / count + (i < whole % count ? 1 : 0);
+      const KernelId kernel = profile_.kernels.Add(
+          {nodes[static_cast<std::size_t>(i)], std::string(op), "OpenVINO"});
+      profile_.runs.push_back({.kernel = kernel,
+                               .thread = 0,
+                               .begin = end_,
+                               .duration = part,
+                               .self = part});
+      end_ += part;
+    }
+  }
+
+  Profile Take() {
+    if (profile_.runs.empty()) {
+      Fail(ErrorKind::kInput, "a profile of OpenVINO in which nothing ran");
+    }
+    profile_.model_runs = 1;
+    return std::move(profile_);
+  }
+
+ private:
+  Profile profile_;
+  std::int64_t end_ = 0;
+};
+
+Profile ReadTable(Bytes text) {
+  Collector collector;
+  std::size_t number = 0;
+  for (std::string_view line : Split(text, '\n')) {
+    ++number;
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    const std::vector<std::string_view> cells = Split(line, ';');
+    // Rows without a status are totals.
+    if (cells.size() < 5 || !cells[1].ends_with("EXECUTED")) continue;
+    const std::optional<double> time = ParseAllAsDouble(cells[4]);
+    if (!time) {
+      Fail(ErrorKind::kInput, "line {}: '{}' is not a time", number, cells[4]);
+    }
+    collector.Add({std::string(cells[0])}, cells[2], *time * 1000);
+  }
+  return collector.Take();
+}
+
+std::string WithoutEntities(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, char>, 5> kEntities = {
+      {{"&lt;", '<'},
+       {"&gt;", '>'},
+       {"&quot;", '"'},
+       {"&apos;", '\''},
+       {"&amp;", '&'}}};
+  std::string plain;
+  while (!text.empty()) {
+    std::size_t taken = 1;
+    char c = text.front();
+    for (const auto& [entity, meaning] : kEntities) {
+      if (!text.starts_with(entity)) continue;
+      taken = entity.size();
+      c = meaning;
+    }
+    plain += c;
+    text.remove_prefix(taken);
+  }
+  return plain;
+}
+
+// The attribute of an XML tag; "" if it has none.
+std::string Attribute(std::string_view tag, std::string_view name) {
+  const std::string start = " " + std::string(name) + "=\"";
+  const std::size_t at = tag.find(start);
+  if (at == tag.npos) return "";
+  tag.remove_prefix(at + start.size());
+  return WithoutEntities(tag.substr(0, tag.find('"')));
+}
+
+Profile ReadGraph(Bytes text) {
+  Collector collector;
+  std::string name;
+  std::string op;
+  while (true) {
+    const std::size_t open = text.find('<');
+    if (open == text.npos) return collector.Take();
+    text.remove_prefix(open);
+    const std::string_view tag = text.substr(0, text.find('>'));
+    text.remove_prefix(tag.size());
+    if (tag.starts_with("<layer ")) {
+      name = Attribute(tag, "name");
+      op = Attribute(tag, "type");
+    } else if (tag.starts_with("<data ")) {
+      // Not a number: "not_executed".
+      const std::optional<double> time =
+          ParseAllAsDouble(Attribute(tag, "execTimeMcs"));
+      if (!time) continue;
+      std::vector<std::string> nodes;
+      const std::string list = Attribute(tag, "originalLayersNames");
+      for (const std::string_view node : Split(list, ',')) {
+        if (!node.empty()) nodes.emplace_back(node);
+      }
+      if (nodes.empty()) nodes.push_back(name);
+      collector.Add(nodes, op, *time);
+    }
+  }
+}
+
+// [{"node_name": ..., "node_type": ..., "status": ..., "real_time": ...}, ...]
+Profile ReadList(Bytes text) {
+  Collector collector;
+  json::Reader reader(text, ErrorKind::kInput);
+  reader.BeginArray();
+  while (reader.NextItem()) {
+    std::string name;
+    std::string op;
+    std::string status;
+    double time = 0;
+    reader.BeginObject();
+    std::string_view key;
+    while (reader.NextMember(key)) {
+      if (key == "node_name") {
+        name = reader.String();
+      } else if (key == "node_type") {
+        op = reader.String();
+      } else if (key == "status") {
+        status = reader.String();
+      } else if (key == "real_time") {
+        time = reader.Number();
+      } else {
+        reader.Skip();
+      }
+    }
+    if (status.ends_with("EXECUTED")) collector.Add({name}, op, time);
+  }
+  return collector.Take();
+}
+
+}  // namespace
+
+bool IsOpenVinoProfile(Bytes start) {
+  return start.starts_with(kTableHead) ||
+         (start.starts_with('<') && start.find("execTimeMcs") != Bytes::npos) ||
+         (start.starts_with('[') &&
+          start.find("\"node_name\"") != Bytes::npos &&
+          start.find("\"real_time\"") != Bytes::npos);
+}
+
+Profile ReadOpenVinoProfile(Bytes text) {
+  return text.starts_with('<')   ? ReadGraph(text)
+         : text.starts_with('[') ? ReadList(text)
+                                 : ReadTable(text);
+}
+
+}  // namespace onnx_tag::profile
