@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <numeric>
 #include <set>
 
@@ -240,12 +241,13 @@ class GithubReporter : public Reporter {
 
   void End(const RunTotals& totals) override {
     terminal_.EndProgress();
-    terminal_.Out("onnx-tag: " + TotalsText(totals) + "\n");
-    std::vector<std::string> coverages;
+    std::string text = TotalsText(totals);
+    std::string coverages;
     for (const auto& [key, value] : Coverages(totals.facts)) {
-      coverages.push_back(key + " " + JsonText(value));
+      coverages += "; " + key + " " + JsonText(value);
     }
-    if (!coverages.empty()) terminal_.Out(Join(coverages) + "\n");
+    text.insert(std::min(text.find('\n'), text.size()), coverages);
+    terminal_.Out("onnx-tag: " + text + "\n");
   }
 
  private:

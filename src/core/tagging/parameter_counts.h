@@ -4,7 +4,10 @@
 #define ONNX_TAG_CORE_TAGGING_PARAMETER_COUNTS_H_
 
 #include <cstdint>
+#include <string>
+#include <unordered_map>
 
+#include "core/graph/function_calls.h"
 #include "onnx_tag/tagging.h"
 
 namespace onnx_tag {
@@ -22,9 +25,26 @@ struct ParameterCounts {
 // node that reads it. Each weight counts once. Impossible shapes count as 0.
 ParameterCounts CountParameters(const Model& model, const Tagging& tagging);
 
-// The module that the weight's name says, else that of the first tagged node
-// that reads it, else kNo.
-ModuleId OwnerOf(const Model& model, const Tagging& tagging, ValueId weight);
+// The modules of weights. `model` and `tagging` must outlive it.
+class WeightOwners {
+ public:
+  WeightOwners(const Model& model, const Tagging& tagging);
+
+  // The module that the weight's name says, else that of the first tagged node
+  // that reads it, else kNo. If that node calls a function, the part of this
+  // call's module that reads the weight: tags in a body name the modules of
+  // the function's first call.
+  ModuleId Of(ValueId weight) const;
+
+ private:
+  std::string InsideCall(NodeId call, ValueId weight, std::string path,
+                         int depth) const;
+
+  const Model& model_;
+  const Tagging& tagging_;
+  const FunctionCalls calls_;
+  std::unordered_map<NodeId, FunctionId> called_;
+};
 
 }  // namespace onnx_tag
 

@@ -45,6 +45,7 @@ ModelSizes CountSizes(const Model& model, const Tagging& tagging,
   sizes.dimensions = assumptions.Text();
   sizes.own.resize(tagging.modules.size());
   sizes.flops.resize(model.node_count());
+  const WeightOwners owners(model, tagging);
   const auto place = [&](ModuleId module) -> Sums& {
     return module == kNo<ModuleId> ? sizes.untagged : sizes.own[module];
   };
@@ -52,7 +53,7 @@ ModelSizes CountSizes(const Model& model, const Tagging& tagging,
                        std::uint64_t elements) {
     if (elements == 0) return;
     const std::uint64_t bytes = CountBytes(elements, data_type);
-    const ModuleId module = OwnerOf(model, tagging, value);
+    const ModuleId module = owners.Of(value);
     sizes.weights.push_back({value, module, data_type, elements, bytes});
     place(module) += {.parameters = elements, .bytes = bytes};
     if (bytes > 0) sizes.bytes_by_type[TypeName(data_type)] += bytes;

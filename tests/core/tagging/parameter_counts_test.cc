@@ -38,5 +38,61 @@ TEST(ParameterCountsTest, AWeightIsCountedOnceWhereItBelongs) {
   EXPECT_EQ(counts.Totals(tagging.modules)[ModuleTree::kRoot], 16u);
 }
 
+// Two layers call one function, inside a function of the encoder: the tags of
+// the bodies name the first layer.
+TEST(ParameterCountsTest, AWeightOfAFunctionIsOfTheCallThatHandsItOver) {
+  const std::string bytes = BytesFromText(R"pb(
+    graph {
+      node {
+        op_type: "Encoder"
+        domain: "f"
+        input: "x"
+        input: "w0"
+        input: "w1"
+        output: "y"
+      }
+      initializer { name: "w0" dims: 3 }
+      initializer { name: "w1" dims: 5 }
+      input { name: "x" }
+    }
+    functions {
+      name: "Encoder"
+      domain: "f"
+      input: "a"
+      input: "p"
+      input: "q"
+      output: "c"
+      node { op_type: "Layer" domain: "f" input: "a" input: "p" output: "b" }
+      node { op_type: "Layer" domain: "f" input: "b" input: "q" output: "c" }
+    }
+    functions {
+      name: "Layer"
+      domain: "f"
+      input: "d"
+      input: "w"
+      output: "e"
+      node { op_type: "MatMul" input: "d" input: "w" output: "e" }
+    })pb");
+  const Model model = ReadModel(bytes);
+  ASSERT_EQ(model.node_count(), 4u);
+  Tagging tagging;
+  tagging.roles.Add(Role());
+  tagging.tags.resize(4);
+  const auto tag = [&](std::uint32_t node, const std::string& path) {
+    return tagging.tags[NodeId{node}].module = tagging.modules.Add(path);
+  };
+  const ModuleId encoder = tag(0, "encoder");
+  tag(1, "encoder.0");
+  const ModuleId second = tag(2, "encoder.1");
+  const ModuleId fc = tag(3, "encoder.0.fc");
+  const ParameterCounts counts = CountParameters(model, tagging);
+  EXPECT_EQ(counts.own[encoder], 0u);
+  EXPECT_EQ(counts.own[fc], 3u);
+  EXPECT_EQ(counts.own[second], 5u) << "it has no fc of its own in the tree";
+  // With it, the weight is there.
+  const ModuleId other = tagging.modules.Add("encoder.1.fc");
+  EXPECT_EQ(CountParameters(model, tagging).own[other], 5u);
+}
+
 }  // namespace
 }  // namespace onnx_tag::test

@@ -155,16 +155,17 @@ void AddHeader(const View& view, Result& result) {
   const auto percent = [&](std::uint64_t nodes) {
     return PercentText(nodes, coverage.nodes);
   };
-  result.Line(
-      "  tagged      {} of {} ({}){}", WithThousands(coverage.tagged),
-      WithThousands(coverage.nodes), percent(coverage.tagged),
-      coverage.tagged == 0
-          ? ""
-          : fmt::format(": {} sure ({}), {} found ({}), {} guessed",
-                        WithThousands(coverage.sure), percent(coverage.sure),
-                        WithThousands(coverage.found()),
-                        percent(coverage.found()),
-                        WithThousands(coverage.guessed())));
+  std::string tagged =
+      fmt::format("{} of {} ({})", WithThousands(coverage.tagged),
+                  WithThousands(coverage.nodes), percent(coverage.tagged));
+  if (coverage.tagged > 0) {
+    tagged +=
+        fmt::format(": {} sure ({}), {} found ({}), {} guessed",
+                    WithThousands(coverage.sure), percent(coverage.sure),
+                    WithThousands(coverage.found()), percent(coverage.found()),
+                    WithThousands(coverage.guessed()));
+  }
+  result.Line("  tagged      {}", Ours{Wrapped(tagged)});
   if (coverage.tagged > 0) {
     result.Line("  confidence  {}", ConfidenceText(coverage));
     result.Line("  evidence    {}",
