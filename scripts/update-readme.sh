@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the commands shown in README.md and docs/tour.md and puts their output under them.
+# Runs the commands shown in README.md and docs/guide/tour.md and puts their output under them.
 #
 #   scripts/update-readme.sh [--check] [ONNX_TAG]
 #
@@ -52,4 +52,4 @@ refresh() {
 refresh README.md .
 mkdir "$work/tour"
 cp tests/models/bert_tiny/model.onnx tests/tour/error.tsv tests/tour/profile.json "$work/tour/"
-refresh docs/tour.md "$work/tour"
+refresh docs/guide/tour.md "$work/tour"

@@ -4,7 +4,7 @@
     ask.find_nodes_by_module_type("attention")
     ask.get_attention_components(layer_id=0)
 
-For code that moves over. New code asks `Tags` itself: docs/companion.md has both names side by side.
+For code that moves over. New code asks `Tags` itself: docs/guide/companion.md has both names side by side.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What docs/companion.md shows works as shown."""
+"""What docs/guide/companion.md shows works as shown."""
 from __future__ import annotations
 
 import os
@@ -8,7 +8,7 @@ import pytest
 from conftest import ROOT
 
 pytest.importorskip("torch")
-PAGE = (ROOT / "docs/companion.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/guide/companion.md").read_text(encoding="utf-8")
 
 
 def test_every_block_of_the_page_runs(tmp_path, monkeypatch, binary, schema):
@@ -19,7 +19,7 @@ def test_every_block_of_the_page_runs(tmp_path, monkeypatch, binary, schema):
     assert len(blocks) == 6
     space = {"__name__": "page"}
     for block in blocks:
-        exec(compile(block, "docs/companion.md", "exec"), space)
+        exec(compile(block, "docs/guide/companion.md", "exec"), space)
     schema.validate(space["recording"])
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs the scripts that docs/ci.md shows, as they stand there, with the program on PATH.
+# Runs the scripts that docs/guide/ci.md shows, as they stand there, with the program on PATH.
 #
 #   run_doc_scripts.sh PROGRAM SOURCE_FOLDER
 set -euo pipefail
 program=$(realpath "$1")
 source=$(realpath "$2")
-doc=$source/docs/ci.md
+doc=$source/docs/guide/ci.md
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/bin"

@@ -55,7 +55,7 @@ Layers LayersOfCMake() {
 
 Layers LayersOfTheDocument() {
   Layers layers;
-  std::istringstream lines(Text("docs/architecture.md"));
+  std::istringstream lines(Text("docs/how/architecture.md"));
   const std::regex row(R"(\| ([a-z]+) \| `([a-z_]+)` \| ([a-z_, –]+) \| .*)");
   bool table = false;
   for (std::string line; std::getline(lines, line);) {
@@ -94,7 +94,7 @@ std::vector<std::string> RoomsOfCMake() {
 
 std::vector<std::string> RoomsOfTheDocument() {
   std::vector<std::string> rooms;
-  const std::string text = Text("docs/architecture.md");
+  const std::string text = Text("docs/how/architecture.md");
   const std::regex row(R"(\n\| `([a-z_]+/[a-z_]+)` \|)");
   for (std::sregex_iterator at(text.begin(), text.end(), row), end; at != end;
        ++at) {
@@ -107,19 +107,21 @@ TEST(DocsTest, ArchitectureHasTheRoomsOfTheBuild) {
   const std::vector<std::string> built = RoomsOfCMake();
   ASSERT_GT(built.size(), 10u);
   EXPECT_EQ(RoomsOfTheDocument(), built)
-      << "compare the table in docs/architecture.md with src/CMakeLists.txt";
+      << "compare the table in docs/how/architecture.md with "
+         "src/CMakeLists.txt";
 }
 
 TEST(DocsTest, ArchitectureHasTheLayersOfTheBuild) {
   const Layers built = LayersOfCMake();
   ASSERT_GT(built.size(), 15u);
   EXPECT_EQ(LayersOfTheDocument(), built)
-      << "compare the table in docs/architecture.md with src/CMakeLists.txt";
+      << "compare the table in docs/how/architecture.md with "
+         "src/CMakeLists.txt";
 }
 
 TEST(DocsTest, HowItWorksDescribesEveryRungOnce) {
   std::multiset<std::string> described;
-  std::istringstream lines(Text("docs/how-it-works.md"));
+  std::istringstream lines(Text("docs/how/how-it-works.md"));
   const std::regex name("`([a-z_]+)`");
   bool table = false;
   for (std::string line; std::getline(lines, line);) {
@@ -192,7 +194,7 @@ TEST(DocsTest, TheNumberOfPublicHeadersIsRight) {
 }
 
 TEST(DocsTest, AccuracyHasTablesAndNoOtherOutput) {
-  std::istringstream lines(Text("docs/accuracy.md"));
+  std::istringstream lines(Text("docs/how/accuracy.md"));
   bool made = false;
   std::size_t rows = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -230,6 +232,74 @@ TEST(DocsTest, EveryHelpHasAGoldenAndFitsATerminal) {
       EXPECT_LE(line.size(), 80u) << call << ": " << line;
     }
   }
+}
+
+// The documents that people read.
+std::vector<fs::path> Pages() {
+  std::vector<fs::path> pages = {"README.md", "CHANGELOG.md", "CONTRIBUTING.md",
+                                 "tools/README.md"};
+  for (const auto& entry : fs::recursive_directory_iterator(kSource / "docs")) {
+    if (entry.path().extension() != ".md") continue;
+    pages.push_back(entry.path().lexically_relative(kSource));
+  }
+  return pages;
+}
+
+// "## From A to `B`": "from-a-to-b", as GitHub and the site call it.
+std::string Anchor(std::string_view heading) {
+  std::string anchor;
+  for (const char c : heading) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      anchor += static_cast<char>(std::tolower(c));
+    } else if (c == '-' || c == '_') {
+      anchor += c;
+    } else if (c == ' ') {
+      anchor += '-';
+    }
+  }
+  return anchor;
+}
+
+std::set<std::string> AnchorsOf(const fs::path& page) {
+  std::set<std::string> anchors;
+  std::istringstream lines(Text(page));
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t text = line.find_first_not_of('#');
+    if (text == 0 || text == std::string::npos || line[text] != ' ') continue;
+    anchors.insert(Anchor(line.substr(text + 1)));
+  }
+  return anchors;
+}
+
+TEST(DocsTest, EveryLinkOfADocumentLeadsSomewhere) {
+  const std::regex link(R"(\]\(([^()\s]+)\)|(?:src|srcset)="([^"]+)") ");
+      std::size_t links = 0;
+  for (const fs::path& page : Pages()) {
+    std::istringstream lines(Text(page));
+    bool code = false;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("```")) code = !code;
+      if (code) continue;
+      for (std::sregex_iterator at(line.begin(), line.end(), link), end;
+           at != end; ++at) {
+        const std::string target = (*at)[1].str() + (*at)[2].str();
+        if (target.find("://") != std::string::npos) continue;
+        const std::size_t hash = target.find('#');
+        const std::string file = target.substr(0, hash);
+        const fs::path path =
+            file.empty() ? page
+                         : (page.parent_path() / file).lexically_normal();
+        ++links;
+        if (!fs::exists(kSource / path)) {
+          ADD_FAILURE() << page << " links to " << target;
+        } else if (hash != std::string::npos && path.extension() == ".md") {
+          EXPECT_TRUE(AnchorsOf(path).contains(target.substr(hash + 1)))
+              << page << " links to " << target;
+        }
+      }
+    }
+  }
+  EXPECT_GT(links, 100u);
 }
 
 }  // namespace

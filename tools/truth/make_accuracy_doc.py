@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures accuracy and puts the tables into docs/accuracy.md.
+"""Measures accuracy and puts the tables into docs/how/accuracy.md.
 
     python3 tools/truth/make_accuracy_doc.py LARGER_SET [--own DIR] [--deeper DIR] [--left-out DIR] [--build build]
 
@@ -21,7 +21,7 @@ from typing import Dict, List, Set
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-PAGE = ROOT / "docs/accuracy.md"
+PAGE = ROOT / "docs/how/accuracy.md"
 NAMELESS = ("ts-noscope", "ts14-noscope", "ts-anon", "dyn-nometa", "dyn-slim", "dyn-ort", "gs-dyn", "vc-dyn", "ts@le1.12",
             "ts-untrained@le1.12")
 COLUMNS = ("exact", "above", "wrong", "wrong layer", "certain", "high", "medium")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures every strategy on recorded models and puts the tables into docs/strategies.md.
+"""Measures every strategy on recorded models and puts the tables into docs/guide/strategies.md.
 
     python3 tools/truth/make_strategies_doc.py RECORDINGS [--later RECORDINGS] [--tool build/onnx-tag] [--print]
 
@@ -20,7 +20,7 @@ from collections import Counter
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
 HERE = pathlib.Path(__file__).resolve().parent
-PAGE = HERE.parents[1] / "docs/strategies.md"
+PAGE = HERE.parents[1] / "docs/guide/strategies.md"
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
 VARIANTS = {"ts": "TorchScript, as exported", "dyn": "dynamo, as exported",
             "ts-bare": "TorchScript, no name and no note left", "dyn-bare": "dynamo, no name and no note left"}

@@ -172,7 +172,7 @@ void AddModel(Parser& parser, std::string help, std::string& model) {
 void AddExpression(Parser& parser, bool required, std::string& query) {
   parser.Joined("EXPR", query,
                 "a query, such as: type=attention and layer=0;\n"
-                "see docs/query.md",
+                "see docs/reference/query.md",
                 required);
 }
 

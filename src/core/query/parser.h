@@ -1,4 +1,4 @@
-// A query as a tree of conditions, and the parser that makes it. docs/query.md
+// A query as a tree of conditions, and the parser that makes it. docs/reference/query.md
 // has the grammar.
 //
 //   type=attention and (layer<2 or confidence>=high)
