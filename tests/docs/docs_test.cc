@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <regex>
@@ -172,40 +173,86 @@ TEST(DocsTest, TestsThatCommentsNameExist) {
   EXPECT_GT(named, 20u);
 }
 
-TEST(DocsTest, TheNumberOfPublicHeadersIsRight) {
-  constexpr const char* kNumbers[] = {"no",    "one",  "two", "three",
-                                      "four",  "five", "six", "seven",
-                                      "eight", "nine", "ten", "eleven"};
-  std::size_t count = 0;
-  const std::string readme = Text("README.md");
-  const std::size_t start = readme.find("| `include/onnx_tag/` | ");
-  ASSERT_NE(start, std::string::npos);
-  const std::string row =
-      readme.substr(start, readme.find('\n', start) - start);
-  for (const auto& entry :
-       fs::directory_iterator(kSource / "include/onnx_tag")) {
-    ++count;
-    EXPECT_THAT(row, HasSubstr(entry.path().stem().string()));
+// The documents that people read.
+std::vector<fs::path> Pages() {
+  std::vector<fs::path> pages = {"README.md", "CHANGELOG.md", "CONTRIBUTING.md",
+                                 "tools/README.md"};
+  for (const auto& entry : fs::recursive_directory_iterator(kSource / "docs")) {
+    if (entry.path().extension() != ".md") continue;
+    pages.push_back(entry.path().lexically_relative(kSource));
   }
-  ASSERT_LT(count, std::size(kNumbers));
-  const std::string phrase = std::string(kNumbers[count]) + " headers";
-  EXPECT_THAT(row, HasSubstr(phrase));
-  EXPECT_THAT(Text("CONTRIBUTING.md"), HasSubstr("the " + phrase));
+  return pages;
 }
 
-TEST(DocsTest, AccuracyHasTablesAndNoOtherOutput) {
-  std::istringstream lines(Text("docs/how/accuracy.md"));
-  bool made = false;
-  std::size_t rows = 0;
+// The rows of a TSV file by their first cell; each row by the heading.
+using Figures = std::map<std::string, std::map<std::string, std::string>>;
+
+Figures ReadFigures(const std::string& name) {
+  Figures figures;
+  std::istringstream lines(Text("docs/figures/" + name + ".tsv"));
+  std::vector<std::string> heads;
   for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("<!-- ")) {
-      made = !line.starts_with("<!-- /");
-    } else if (made) {
-      ++rows;
-      EXPECT_TRUE(line.empty() || line.starts_with("|")) << line;
+    std::vector<std::string> cells;
+    for (const std::string_view cell : Split(line, '\t')) {
+      cells.emplace_back(cell);
+    }
+    if (heads.empty()) {
+      heads = cells;
+      continue;
+    }
+    EXPECT_EQ(cells.size(), heads.size()) << name << ": " << line;
+    for (std::size_t i = 0; i < std::min(cells.size(), heads.size()); ++i) {
+      figures[cells[0]][heads[i]] = cells[i];
     }
   }
-  EXPECT_GT(rows, 50u);
+  return figures;
+}
+
+// The table of the README stands beside a peer; our column is that of the
+// measured tables, rounded to a decimal.
+TEST(DocsTest, FiguresBesideThePeerAreTheMeasuredOnes) {
+  const Figures peers = ReadFigures("peers");
+  EXPECT_GT(peers.size(), 5u);
+  for (const auto& [files, row] : peers) {
+    const Figures measured = ReadFigures("accuracy-" + row.at("set"));
+    const auto& ours = measured.at(row.at("variant"));
+    const bool recorded = files.ends_with("with a recording");
+    const double exact =
+        std::stod(ours.at(recorded ? "trace: exact" : "exact"));
+    EXPECT_NEAR(std::stod(row.at("onnx-tag")), exact, 0.0501) << files;
+    if (ours.contains("nodes")) {
+      EXPECT_EQ(row.at("nodes"), ours.at("nodes")) << files;
+    }
+    if (ours.contains("files")) {
+      EXPECT_EQ(row.at("models"), ours.at("files")) << files;
+    }
+  }
+}
+
+TEST(DocsTest, NoPageIsLong) {
+  for (const fs::path& page : Pages()) {
+    const std::string text = Text(page);
+    const auto lines = std::count(text.begin(), text.end(), '\n');
+    if (page == "README.md") {
+      EXPECT_LE(lines, 120);
+    } else if (*page.begin() == "docs") {
+      EXPECT_LE(lines, 250) << page;
+    }
+  }
+}
+
+TEST(DocsTest, ReadmeShowsAPictureAndHowToInstallEarly) {
+  const std::string text = Text("README.md");
+  const auto line_of = [&](std::string_view what) {
+    const std::size_t at = text.find(what);
+    EXPECT_NE(at, std::string::npos) << what;
+    return std::count(
+        text.begin(),
+        text.begin() + static_cast<std::ptrdiff_t>(std::min(at, text.size())),
+        '\n');
+  };
+  EXPECT_LT(line_of("docs/pictures/report.png"), 30);
+  EXPECT_LT(line_of("## Install"), 60);
 }
 
 TEST(DocsTest, EveryHelpHasAGoldenAndFitsATerminal) {
@@ -232,17 +279,6 @@ TEST(DocsTest, EveryHelpHasAGoldenAndFitsATerminal) {
       EXPECT_LE(line.size(), 80u) << call << ": " << line;
     }
   }
-}
-
-// The documents that people read.
-std::vector<fs::path> Pages() {
-  std::vector<fs::path> pages = {"README.md", "CHANGELOG.md", "CONTRIBUTING.md",
-                                 "tools/README.md"};
-  for (const auto& entry : fs::recursive_directory_iterator(kSource / "docs")) {
-    if (entry.path().extension() != ".md") continue;
-    pages.push_back(entry.path().lexically_relative(kSource));
-  }
-  return pages;
 }
 
 // "## From A to `B`": "from-a-to-b", as GitHub and the site call it.

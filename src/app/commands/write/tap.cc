@@ -483,7 +483,8 @@ Result RunTap(const TapOptions& options, Terminal& terminal) {
   Result result;
   if (taps.list.empty()) {
     result.Finding(
-        "{}: no module with {} fits\n  see the modules with: onnx-tag show "
+        "{}: no module matches, or it has no {}\n  see the modules with: "
+        "onnx-tag show "
         "MODEL",
         options.model, options.inputs ? "inputs" : "outputs");
     return result;
