@@ -1,4 +1,4 @@
-"""What docs/guide/companion.md shows works as shown."""
+"""The Python of the guide runs as shown."""
 from __future__ import annotations
 
 import os
@@ -8,7 +8,8 @@ import pytest
 from conftest import ROOT
 
 pytest.importorskip("torch")
-PAGE = (ROOT / "docs/guide/companion.md").read_text(encoding="utf-8")
+PAGES = [(ROOT / f"docs/guide/{name}.md").read_text(encoding="utf-8") for name in ("companion", "compare")]
+PAGE = "\n".join(PAGES)
 
 
 def test_every_block_of_the_page_runs(tmp_path, monkeypatch, binary, schema):

@@ -308,8 +308,8 @@ std::set<std::string> AnchorsOf(const fs::path& page) {
 }
 
 TEST(DocsTest, EveryLinkOfADocumentLeadsSomewhere) {
-  const std::regex link(R"(\]\(([^()\s]+)\)|(?:src|srcset)="([^"]+)") ");
-      std::size_t links = 0;
+  const std::regex link(R"re(\]\(([^()\s]+)\)|(?:src|srcset)="([^"]+)")re");
+  std::size_t links = 0;
   for (const fs::path& page : Pages()) {
     std::istringstream lines(Text(page));
     bool code = false;
