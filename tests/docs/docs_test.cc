@@ -229,6 +229,53 @@ TEST(DocsTest, FiguresBesideThePeerAreTheMeasuredOnes) {
   }
 }
 
+// A block is run by a test, or a comment before it says why not:
+//   <!-- runs: ... -->                 scripts/update-docs.sh
+//   a block of lines `onnx-tag ...`    tests/docs/run_examples.sh
+//   <!-- blocks run: FILE -->          a test that runs the page's other blocks
+//   <!-- not run: reason -->           before one block
+//   <!-- blocks not run: reason -->    for all of the page
+TEST(DocsTest, EveryBlockIsRunOrSaysWhyNot) {
+  std::vector<fs::path> pages = Pages();
+  pages.emplace_back("python/README.md");
+  const std::regex whole("<!-- blocks (not )?run: (.+) -->");
+  std::size_t blocks = 0;
+  for (const fs::path& page : pages) {
+    std::istringstream lines(Text(page));
+    bool inside = false;
+    bool of_page = false;  // the comment of the whole page
+    bool good = false;
+    bool examples = false;
+    std::string last;
+    std::string first;
+    for (std::string line; std::getline(lines, line);) {
+      std::smatch match;
+      if (line.starts_with("```")) {
+        if (!inside) {
+          ++blocks;
+          good = of_page || last.starts_with("<!-- runs: ") ||
+                 last.starts_with("<!-- not run: ");
+          examples = line == "```";
+          first.clear();
+        } else {
+          EXPECT_TRUE(good || examples) << page << ": " << first;
+        }
+        inside = !inside;
+      } else if (inside) {
+        if (first.empty()) first = line;
+        examples = examples && line.starts_with("onnx-tag ");
+      } else if (std::regex_match(line, match, whole)) {
+        of_page = true;
+        if (!match[1].matched) {
+          EXPECT_TRUE(fs::exists(kSource / match[2].str())) << match[2];
+        }
+      }
+      if (!line.empty()) last = line;
+    }
+  }
+  EXPECT_GT(blocks, 60u);
+}
+
 TEST(DocsTest, NoPageIsLong) {
   for (const fs::path& page : Pages()) {
     const std::string text = Text(page);
