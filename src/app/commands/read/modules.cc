@@ -104,11 +104,15 @@ std::vector<ModuleId> FoldedTree::ChildrenOf(ModuleId id) const {
   for (const ModuleId child : tree.Children(id)) {
     if (counts_.Total(child) > 0) children.push_back(child);
   }
-  if (!tree.IsList(id)) {
-    std::stable_sort(
-        children.begin(), children.end(),
-        [&](ModuleId a, ModuleId b) { return first_[a] < first_[b]; });
-  }
+  const auto number = [&](ModuleId child) {
+    const std::string_view atom = tree.Atom(child);
+    return std::pair(atom.size(), atom);
+  };
+  const bool list = tree.IsList(id);
+  std::stable_sort(
+      children.begin(), children.end(), [&](ModuleId a, ModuleId b) {
+        return list ? number(a) < number(b) : first_[a] < first_[b];
+      });
   return children;
 }
 

@@ -84,7 +84,7 @@ class FoldedTree {
     std::vector<ModuleId> modules;
     std::string label;
   };
-  // Those with nodes, in the order in which they run; a list in its own order.
+  // Those with nodes, in the order in which they run; a list by its numbers.
   std::vector<ModuleId> ChildrenOf(ModuleId id) const;
   std::vector<Group> ChildGroups(const Group& group, bool fold) const;
   // Goes on to the only child of lists that have nothing of their own.
