@@ -330,7 +330,7 @@ Facts TextFacts(const View& view, const ShownRow& row) {
     if (!parameters || !flops) {
       add("share", 9, ShareOf(view, ShowBy::kNodes, row));
     }
-    if (parameters) add("params", 9, part(ShowBy::kParameters));
+    if (parameters) add("params", 8, part(ShowBy::kParameters));
     if (flops) add("FLOPs", 9, part(ShowBy::kFlops));
     facts.push_back({{.heading = "sure", .width = 8}, row.Levels(view)});
   } else {
