@@ -29,7 +29,7 @@ namespace onnx_tag {
 namespace {
 
 struct TagFinding {
-  std::string_view rule;  // "duplicate-key"; docs/guide/clean.md lists them
+  std::string_view rule;      // "duplicate-key"; docs/guide/clean.md lists them
   NodeId node = kNo<NodeId>;  // kNo: of the model, or of the sidecar
   std::string message;
 };
