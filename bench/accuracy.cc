@@ -3,7 +3,7 @@
 //   accuracy TRUTH_DIR [--model GLOB] [--variant GLOB] [--files]
 //            [--worst N [--wrong] [--layers]] [--nodes] [--hierarchy]
 //            [--trace]
-//   accuracy TRUTH_DIR --markdown            the tables of docs/accuracy.md
+//   accuracy TRUTH_DIR --markdown            the tables of docs/how/accuracy.md
 //   accuracy TRUTH_DIR --floors FILE         exit 1 where a variant is below
 //
 // --worst prints the most frequent misses ("!": a module of that path is known,

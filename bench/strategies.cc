@@ -3,7 +3,7 @@
 //
 //   strategies FOLDER [--model GLOB] [--variant GLOB] [--strategy NAME]
 //              [--files] [--worst N] [--nodes]
-//   strategies FOLDER --markdown         the tables of docs/strategies.md
+//   strategies FOLDER --markdown         the tables of docs/guide/strategies.md
 //   strategies FOLDER --floors FILE      exit 1 where a strategy is below
 //
 // enhanced_semantic and usage_based get the file alone; universal gets the

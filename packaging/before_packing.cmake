@@ -13,8 +13,9 @@ if(CPACK_GENERATOR STREQUAL "DEB")
   set(doc ${root}/share/doc/onnx-tag)
   file(REMOVE_RECURSE ${doc}/licenses)
   file(REMOVE ${doc}/LICENSE)
-  file(COPY ${CPACK_ONNX_TAG_PACKAGING}/debian/copyright ${CPACK_ONNX_TAG_PACKAGING}/debian/changelog
-    DESTINATION ${doc})
+  file(COPY ${CPACK_ONNX_TAG_PACKAGING}/debian/copyright DESTINATION ${doc})
+  string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)  # that of SOURCE_DATE_EPOCH, if it is set
+  configure_file(${CPACK_ONNX_TAG_PACKAGING}/debian/changelog.in ${doc}/changelog @ONLY)
   file(COPY ${CPACK_ONNX_TAG_PACKAGING}/debian/lintian-overrides DESTINATION ${root}/share/lintian/overrides)
   file(RENAME ${root}/share/lintian/overrides/lintian-overrides ${root}/share/lintian/overrides/onnx-tag)
   file(GLOB pages ${root}/share/man/man1/*.1)

@@ -1,4 +1,4 @@
-// The laws of docs/how-it-works.md, over generated models, those of
+// The laws of docs/how/how-it-works.md, over generated models, those of
 // tests/models, and every .onnx file in the folder that the environment
 // variable ONNX_TAG_SHARED_MODELS names. Every node of every graph is tagged
 // with every key: a law that holds because nothing was tagged proves nothing.

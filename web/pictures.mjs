@@ -1,6 +1,6 @@
-// Makes the pictures of docs/report.md: opens reports in a real browser and takes what is on the screen.
+// Makes the pictures of docs/guide/report.md: opens reports in a real browser and takes what is on the screen.
 //
-//   node web/pictures.mjs BINARY [FOLDER]      FOLDER: where to write instead of docs
+//   node web/pictures.mjs BINARY [FOLDER]      FOLDER: where to write instead of docs/pictures
 //
 // The models are those of the tests, so that anybody can make the pictures again. page.png needs the page: web/build_page.sh.
 import { execFileSync } from "node:child_process";
@@ -12,7 +12,7 @@ import { pathToFileURL } from "node:url";
 import { launch } from "./test/launch.mjs";
 import { layered, model } from "./test/onnx.mjs";
 
-const [binary, out = join(import.meta.dirname, "../docs")] = process.argv.slice(2);
+const [binary, out = join(import.meta.dirname, "../docs/pictures")] = process.argv.slice(2);
 const bert = join(import.meta.dirname, "../tests/models/bert_tiny/model.onnx");
 const folder = mkdtempSync(join(tmpdir(), "pictures-"));
 const run = (...words) => {

@@ -1,5 +1,5 @@
 // Nodes of a tagged model by a query, in the language of `onnx-tag query`
-// (docs/query.md).
+// (docs/reference/query.md).
 //
 //   const Tagging tagging = MapNodes(model, {});
 //   for (NodeId node : FindNodes(model, tagging, "type=attention and layer=0"))

@@ -1,6 +1,7 @@
 // A recorded run of a model: the operations in order, each with the module that
-// was active. The companion (python/onnx_tag, docs/recording.schema.json)
-// writes it; --trace and --fx read it.
+// was active. The companion (python/onnx_tag) writes it, as
+// docs/reference/schemas/recording.schema.json describes. --trace and --fx read
+// it.
 //
 //   const Recording recording = ReadRecording(json);
 //   for (const RecordedOperation& op : recording.trace.operations) ...

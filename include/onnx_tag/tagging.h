@@ -21,7 +21,7 @@
 namespace onnx_tag {
 
 // The confidence of a tag. Each level is a promise about precision, measured on
-// models with known answers (docs/accuracy.md).
+// models with known answers (docs/how/accuracy.md).
 enum class Confidence : std::uint8_t { kLow, kMedium, kHigh, kCertain };
 constexpr std::array<std::string_view, 4> kConfidenceNames = {
     "low", "medium", "high", "certain"};

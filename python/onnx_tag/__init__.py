@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 from .document import RecordingError
 from .errors import GateError, ProgramError, TagsError, UnknownWord
-from .semantic import SemanticQueryInterface
+from .semantic import SemanticMapper, SemanticQueryInterface, TracingHierarchyBuilder
 from .tagging import tag
 from .tags import BoundTags, Module, Node, SourceLine, Tags
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from .reference import record_reference as record_reference
 
 __all__ = ["BoundTags", "GateError", "Module", "Node", "ProgramError", "Recorder", "RecordingError",
-           "SemanticQueryInterface", "SourceLine", "Tags",
-           "TagsError", "UnknownWord", "__version__", "export_and_record", "export_and_tag", "record",
+           "SemanticMapper", "SemanticQueryInterface", "SourceLine", "Tags",
+           "TagsError", "TracingHierarchyBuilder", "UnknownWord", "__version__", "export_and_record", "export_and_tag", "record",
            "record_reference", "tag"]
 _NEED_TORCH = ("Recorder", "export_and_record", "export_and_tag", "record")
 

@@ -4,14 +4,21 @@
     ask.find_nodes_by_module_type("attention")
     ask.get_attention_components(layer_id=0)
 
-For code that moves over. New code asks `Tags` itself: docs/companion.md has both names side by side.
+    SemanticMapper(model, "bert.onnx").map_all_nodes()         # tag(), with the modules of the live model
+    builder = TracingHierarchyBuilder()
+    builder.trace_model_execution(model, inputs)               # record()
+
+For code that moves over. New code asks `Tags` itself: docs/guide/companion.md has both names side by side.
 """
 from __future__ import annotations
 
+import os
+import tempfile
 from typing import Any, Dict, List, Optional, Tuple, Union
 
 from .errors import TagsError, UnknownWord, did_you_mean
-from .tags import BoundTags, Node, NodeKey, Tags
+from .tagging import tag
+from .tags import BoundTags, Node, NodeKey, PathLike, Tags
 
 # Which classes a type stands for: the first row with a word of the class's name.
 MODULE_TYPES: Tuple[Tuple[str, Tuple[str, ...]], ...] = (
@@ -84,3 +91,58 @@ class SemanticQueryInterface:
         if self._bound is None:
             raise TagsError("the tags have no model: SemanticQueryInterface(tags.bind(model))")
         return self._bound.module(node)
+
+
+class SemanticMapper:
+    """`tag(onnx_model, sidecar_only=True)`; nothing is written beside the model.
+
+    `model` is the live PyTorch model, whose module map is recorded first, or None. `onnx_model` is a path or an
+    onnx.ModelProto. Options are those of `tag`.
+    """
+
+    def __init__(self, model: Optional[Any], onnx_model: Union[PathLike, Any], **options: Any) -> None:
+        self.model, self.onnx_model, self.options = model, onnx_model, options
+        self.tags: Optional[Tags] = None
+
+    def map_all_nodes(self) -> Dict[str, Node]:
+        """Every node by its name, or by its id where the name is empty or taken."""
+        with tempfile.TemporaryDirectory() as folder:
+            options = dict(self.options)
+            path = self.onnx_model
+            if not isinstance(path, (str, os.PathLike)):
+                path = os.path.join(folder, "model.onnx")
+                with open(path, "wb") as file:
+                    file.write(self.onnx_model.SerializeToString())
+            if self.model is not None:
+                from .api import record
+                options["hierarchy"] = os.path.join(folder, "model.recording.json")
+                record(self.model, path=options["hierarchy"])
+            self.tags = tag(path, sidecar_only=True, sidecar=os.path.join(folder, "model.tags.json"), **options)
+        found: Dict[str, Node] = {}
+        for node in self.tags:
+            found[node.name if node.name and node.name not in found else node.id] = node
+        return found
+
+
+class TracingHierarchyBuilder:
+    """`record(model, inputs)`: the modules that ran. The whole recording is in `recording`."""
+
+    def __init__(self, exceptions: Optional[List[str]] = None) -> None:
+        self.exceptions = exceptions  # for `tag(torch_nn_exceptions=...)`; a recording has every class
+        self.recording: Dict[str, Any] = {}
+
+    def trace_model_execution(self, model: Any, example_inputs: Any) -> None:
+        """Runs the model once. A mapping is keyword arguments."""
+        from .api import record
+        self.recording = record(model, example_inputs)
+
+    def get_complete_hierarchy(self) -> Dict[str, Dict[str, Any]]:
+        """By path: the recorded facts of each module that ran, and its class as `class_name`."""
+        return {path: {**facts, "class_name": facts["class"]}
+                for path, facts in self.recording.get("modules", {}).items() if facts.get("calls")}
+
+    def get_execution_summary(self) -> Dict[str, Any]:
+        """How many modules there are and ran, and the modules."""
+        hierarchy = self.get_complete_hierarchy()
+        return {"total_modules": len(self.recording.get("modules", {})), "total_modules_traced": len(hierarchy),
+                "module_hierarchy": hierarchy}

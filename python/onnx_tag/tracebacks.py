@@ -74,7 +74,7 @@ def _printed(places: List[_Place]) -> str:
 
 
 class CallLines:
-    """The lines of the model's own code that call its modules; the same rules as docs/source-lines.md has."""
+    """The lines of the model's own code that call its modules; the same rules as docs/guide/source-lines.md has."""
 
     def __init__(self) -> None:
         self._own: Dict[str, bool] = {}

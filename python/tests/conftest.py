@@ -26,6 +26,6 @@ def schema() -> object:
     import json
 
     import jsonschema
-    document = json.loads((ROOT / "docs/recording.schema.json").read_text())
+    document = json.loads((ROOT / "docs/reference/schemas/recording.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(document)
     return jsonschema.Draft202012Validator(document)

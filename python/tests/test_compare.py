@@ -237,7 +237,7 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["compare", good, good, "--inputs", arrays, "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["equal"] and said["first"] is None
-    schema = json.loads((ROOT / "docs/compare.schema.json").read_text())
+    schema = json.loads((ROOT / "docs/reference/schemas/compare.schema.json").read_text())
     jsonschema.validate(said, schema)
     assert main(["compare", good, bad, "--inputs", arrays, "--json"]) == 1
     jsonschema.validate(json.loads(capsys.readouterr().out), schema)
@@ -270,7 +270,7 @@ def test_the_line_of_code_is_said(tmp_path: Path, dynamo: bool, capsys: pytest.C
     bad = export(wrong, inputs, tmp_path / "bad.onnx", dynamo)
     assert main(["compare", reference, bad, "--json"]) == 1
     said = json.loads(capsys.readouterr().out)
-    jsonschema.validate(said, json.loads((ROOT / "docs/compare.schema.json").read_text()))
+    jsonschema.validate(said, json.loads((ROOT / "docs/reference/schemas/compare.schema.json").read_text()))
     lines = {row["module"]: row["source_line"] for row in said["modules"]}
     for module, code in (("blocks.1.norm1", "x = x + self.attention(self.norm1(x))"),
                          ("blocks.0.up", "return x + self.down(self.act(self.up(self.norm2(x))))"),

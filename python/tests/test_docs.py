@@ -1,4 +1,4 @@
-"""What docs/companion.md shows works as shown."""
+"""The Python of the guide runs as shown."""
 from __future__ import annotations
 
 import os
@@ -8,7 +8,8 @@ import pytest
 from conftest import ROOT
 
 pytest.importorskip("torch")
-PAGE = (ROOT / "docs/companion.md").read_text(encoding="utf-8")
+PAGES = [(ROOT / f"docs/guide/{name}.md").read_text(encoding="utf-8") for name in ("companion", "compare")]
+PAGE = "\n".join(PAGES)
 
 
 def test_every_block_of_the_page_runs(tmp_path, monkeypatch, binary, schema):
@@ -19,7 +20,7 @@ def test_every_block_of_the_page_runs(tmp_path, monkeypatch, binary, schema):
     assert len(blocks) == 6
     space = {"__name__": "page"}
     for block in blocks:
-        exec(compile(block, "docs/companion.md", "exec"), space)
+        exec(compile(block, "docs/guide/companion.md", "exec"), space)
     schema.validate(space["recording"])
 
 

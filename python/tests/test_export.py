@@ -274,3 +274,22 @@ def test_inputs_without_tensors_are_settings(tmp_path, binary):
         path = tmp_path / f"{dynamo}.onnx"
         export_and_tag(model, {**inputs, "output_attentions": False, "token_type_ids": None}, path, dynamo=dynamo)
         assert [i.name for i in onnx.load(path).graph.input] == list(inputs)
+
+
+def test_names_of_modelinsider_are_tag_and_record(maker, tmp_path, binary):
+    from onnx_tag import SemanticMapper, TracingHierarchyBuilder
+    model, x = make(maker)
+    path = tmp_path / "stack.onnx"
+    export_and_record(model, x, path, dynamo=False, input_names=["x"])
+    before = set(tmp_path.iterdir())
+    for source in (str(path), onnx.load(str(path))):
+        nodes = SemanticMapper(model, source).map_all_nodes()
+        assert len(nodes) == len(onnx.load(str(path)).graph.node)
+        assert {"layers.0.fc", "layers.1.fc"} == {node.module for node in nodes.values() if node.op in ("Gemm", "MatMul")}
+        assert {node.class_name for node in nodes.values() if node.module == "layers.0"} == {"Layer"}
+    assert set(tmp_path.iterdir()) == before
+    builder = TracingHierarchyBuilder()
+    builder.trace_model_execution(model, x)
+    ran = builder.get_complete_hierarchy()
+    assert ran["layers.0.fc"]["class_name"] == "Linear" and "layers" not in ran
+    assert builder.get_execution_summary()["total_modules_traced"] == len(ran) < len(builder.recording["modules"])

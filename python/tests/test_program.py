@@ -94,7 +94,7 @@ def test_a_query_is_in_the_commands_language(bert):
 
 
 def test_words_of_the_interface_are_those_of_the_format():
-    schema = json.loads((ROOT / "docs/sidecar.schema.json").read_text())
+    schema = json.loads((ROOT / "docs/reference/schemas/sidecar.schema.json").read_text())
 
     def enums(value):
         if isinstance(value, dict):

@@ -22,7 +22,7 @@ from onnx_tag.errors import InputError, OutputError
 from onnx_tag.measures import SAMPLE
 from onnx_tag.reference import Reference, is_reference, record_reference
 
-SCHEMA = json.loads((ROOT / "docs/reference.schema.json").read_text())
+SCHEMA = json.loads((ROOT / "docs/reference/schemas/reference.schema.json").read_text())
 
 
 class Block(nn.Module):
@@ -274,7 +274,7 @@ def test_the_command_records_and_compare_needs_no_torch(tmp_path: Path, binary: 
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
     assert {row["module"] for row in said["modules"]} >= {"0", "1", "2"}
-    jsonschema.validate(said, json.loads((ROOT / "docs/compare.schema.json").read_text()))
+    jsonschema.validate(said, json.loads((ROOT / "docs/reference/schemas/compare.schema.json").read_text()))
     # The same inputs may be given again, others not.
     assert subprocess.run([*words, "--inputs", "x.npz"], env=environment, capture_output=True,
                           check=False).returncode == 0

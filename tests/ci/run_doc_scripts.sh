@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs the scripts that docs/ci.md shows, as they stand there, with the program on PATH.
+# Runs the scripts that docs/guide/ci.md shows, as they stand there, with the program on PATH.
 #
 #   run_doc_scripts.sh PROGRAM SOURCE_FOLDER
 set -euo pipefail
 program=$(realpath "$1")
 source=$(realpath "$2")
-doc=$source/docs/ci.md
+doc=$source/docs/guide/ci.md
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/bin"
@@ -46,35 +46,28 @@ ran shell 0 "$shell"
 grep -qx 2 "$work/shell/said"
 
 # The lines under `run: |`, and under `- ` of script: and between quotes of sh.
-github=$(section GitHub yaml | sed -n '/run: |/,/- uses/p' | grep -v -e 'run: |' -e '- uses')
+github=$(section GitHub yaml | sed -n '/every model maps/,/- uses/p' | sed -n '/run: |/,/- uses/p' | grep -v -e 'run: |' -e '- uses')
 [ -n "$github" ]
 ran github 0 "$github"
 broken=1 ran github_broken 5 "$github"
 grep -q '^::error file=models/broken.onnx,' "$work/github_broken/said"
 
-# The action, with the checkout's package instead of an installed one. GitHub's runners have
-# Python; this system may have none.
-try_action() {
-  action=$(sed -n '/# Inputs arrive/,$p' "$source/action.yml" | sed -e '1,2d' -e 's/^        //')
-  [ -n "$action" ]
-  export PYTHONPATH=$source/python ONNX_TAG_PROGRAM=$program PYTHONDONTWRITEBYTECODE=1
-  acted() { ran "$1" "$2" "export MODELS=$(printf %q "$3") ARGUMENTS=$(printf %q "$4"); $action"; }
-  acted action 0 $'models/*.onnx\nmodels/**/bert.onnx' '--dry-run --min-coverage 50'
-  # A gate on a line of its own is a gate.
-  acted action_two_lines 1 'models/**/*.onnx' $'--dry-run\n--require-module no.such.module\n'
-  grep -q "^::error.*it's bert.onnx" "$work/action_two_lines/said"
-  grep -q "^::error.*text/bert.onnx" "$work/action_two_lines/said"
-  acted action_spaces 0 "models/it's bert.onnx" "--out-dir 'tagged models'"
-  [ -e "$work/action_spaces/tagged models/it's bert.tagged.onnx" ]
-  acted action_open_quote 2 'models/*.onnx' "--out-dir 'tagged"
-  acted action_nothing 1 'models/*.txt' ''
-  unset PYTHONPATH ONNX_TAG_PROGRAM
-}
-if command -v python3 >/dev/null; then
-  try_action
-else
-  echo "action: not run without python3"
-fi
+# The last step of the action.
+action="$source/scripts/action.sh run"
+acted() { ran "$1" "$2" "export MODELS=$(printf %q "$3") ARGUMENTS=$(printf %q "$4"); $action"; }
+acted action 0 $'models/*.onnx\nmodels/**/bert.onnx' '--dry-run --min-coverage 50'
+# A gate on a line of its own is a gate.
+acted action_two_lines 1 'models/**/*.onnx' $'--dry-run\n--require-module no.such.module\n'
+grep -q "^::error.*it's bert.onnx" "$work/action_two_lines/said"
+grep -q "^::error.*text/bert.onnx" "$work/action_two_lines/said"
+acted action_spaces 0 "models/it's bert.onnx" "--out-dir 'tagged models'"
+[ -e "$work/action_spaces/tagged models/it's bert.tagged.onnx" ]
+acted action_open_quote 2 'models/*.onnx' "--out-dir 'tagged"
+acted action_nothing 1 'models/*.txt' ''
+# The steps before it: a key of the sources, and the program of the cache on the PATH.
+[ "$("$source/scripts/action.sh" key)" = "$("$source/scripts/action.sh" key)" ]
+grep -q 'scripts/action.sh install' "$source/action.yml"
+grep -q 'scripts/action.sh run' "$source/action.yml"
 
 gitlab=$(section GitLab yaml | sed -n '/script:/,/artifacts:/s/^ *- //p')
 [ -n "$gitlab" ]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs every command and query of docs/scale-out.md on the models of this checkout and compares their answers.
+"""Runs every command and query of docs/guide/scale-out.md on the models of this checkout and compares their answers.
 
     python check_scale_out.py BINARY WORK_DIR
 
@@ -124,7 +124,7 @@ def main() -> None:
     models = make_zoo(work / "zoo")
     os.environ["PATH"] = f"{work / 'bin'}:{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"
     os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
-    page = (ROOT / "docs/scale-out.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/guide/scale-out.md").read_text(encoding="utf-8")
 
     done = subprocess.run([str(binary), "tag", "--recursive", "zoo", "--json-nodes", "--dry-run", "--quiet"], cwd=work,
                           capture_output=True, text=True)

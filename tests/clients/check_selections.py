@@ -27,7 +27,7 @@ import onnxruntime
 from onnxruntime.quantization import quantize_dynamic
 
 HERE = pathlib.Path(__file__).resolve().parent
-DOCS = HERE.parent.parent / "docs"
+DOCS = HERE.parent.parent / "docs/reference/schemas"
 sys.path.insert(0, str(HERE.parent.parent / "tools/models"))
 from feeds import random_feeds
 

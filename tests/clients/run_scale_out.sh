@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs what docs/scale-out.md shows, with real engines: xargs, GNU parallel, Spark, DuckDB.
+# Runs what docs/guide/scale-out.md shows, with real engines: xargs, GNU parallel, Spark, DuckDB.
 #
 #   run_scale_out.sh BINARY [WORK_DIR]
 #

@@ -21,4 +21,26 @@ for query in 'layer=0 and component=query and op=MatMul' 'layer=0'; do
   [ -s "$work/expected.txt" ] || { echo "run_consumer.sh: the program found no node" >&2; exit 1; }
   cmp "$work/modules.txt" "$work/expected.txt"
 done
+# The example gives the bytes of the program.
+cmake -S "$here/../../examples/tag_in_cpp" -B "$work/example" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$work/tree" \
+  >"$work/configure.log" || { cat "$work/configure.log"; exit 1; }
+cmake --build "$work/example" >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
+cp "$model" "$work/model.onnx"
+"$work/tree/bin/onnx-tag" "$work/model.onnx" -q
+"$work/example/tag_in_cpp" "$work/model.onnx" "$work/example/out" | sed -n '2p' | grep -q attention
+cmp "$work/example/out.onnx" "$work/model.tagged.onnx"
+cmp "$work/example/out.tags.json" "$work/model.tags.json"
+cmp "$work/example/out.stripped.onnx" "$work/model.onnx"
+# It reads a module map, and never replaces its model.
+echo '{"modules": {"": "BertModel"}}' >"$work/other.json"
+if "$work/example/tag_in_cpp" "$work/model.onnx" "$work/example/other" "$work/other.json" 2>"$work/refused"; then
+  echo "run_consumer.sh: the map of another model was taken" >&2
+  exit 1
+fi
+grep -q hierarchy "$work/refused"
+if "$work/example/tag_in_cpp" "$work/model.onnx" "$work/model" 2>"$work/refused"; then
+  echo "run_consumer.sh: the model was replaced" >&2
+  exit 1
+fi
+cmp "$model" "$work/model.onnx"
 echo "consumer: $(wc -l <"$work/modules.txt") nodes"

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <regex>
@@ -55,7 +56,7 @@ Layers LayersOfCMake() {
 
 Layers LayersOfTheDocument() {
   Layers layers;
-  std::istringstream lines(Text("docs/architecture.md"));
+  std::istringstream lines(Text("docs/how/architecture.md"));
   const std::regex row(R"(\| ([a-z]+) \| `([a-z_]+)` \| ([a-z_, –]+) \| .*)");
   bool table = false;
   for (std::string line; std::getline(lines, line);) {
@@ -94,7 +95,7 @@ std::vector<std::string> RoomsOfCMake() {
 
 std::vector<std::string> RoomsOfTheDocument() {
   std::vector<std::string> rooms;
-  const std::string text = Text("docs/architecture.md");
+  const std::string text = Text("docs/how/architecture.md");
   const std::regex row(R"(\n\| `([a-z_]+/[a-z_]+)` \|)");
   for (std::sregex_iterator at(text.begin(), text.end(), row), end; at != end;
        ++at) {
@@ -107,19 +108,21 @@ TEST(DocsTest, ArchitectureHasTheRoomsOfTheBuild) {
   const std::vector<std::string> built = RoomsOfCMake();
   ASSERT_GT(built.size(), 10u);
   EXPECT_EQ(RoomsOfTheDocument(), built)
-      << "compare the table in docs/architecture.md with src/CMakeLists.txt";
+      << "compare the table in docs/how/architecture.md with "
+         "src/CMakeLists.txt";
 }
 
 TEST(DocsTest, ArchitectureHasTheLayersOfTheBuild) {
   const Layers built = LayersOfCMake();
   ASSERT_GT(built.size(), 15u);
   EXPECT_EQ(LayersOfTheDocument(), built)
-      << "compare the table in docs/architecture.md with src/CMakeLists.txt";
+      << "compare the table in docs/how/architecture.md with "
+         "src/CMakeLists.txt";
 }
 
 TEST(DocsTest, HowItWorksDescribesEveryRungOnce) {
   std::multiset<std::string> described;
-  std::istringstream lines(Text("docs/how-it-works.md"));
+  std::istringstream lines(Text("docs/how/how-it-works.md"));
   const std::regex name("`([a-z_]+)`");
   bool table = false;
   for (std::string line; std::getline(lines, line);) {
@@ -170,40 +173,133 @@ TEST(DocsTest, TestsThatCommentsNameExist) {
   EXPECT_GT(named, 20u);
 }
 
-TEST(DocsTest, TheNumberOfPublicHeadersIsRight) {
-  constexpr const char* kNumbers[] = {"no",    "one",  "two", "three",
-                                      "four",  "five", "six", "seven",
-                                      "eight", "nine", "ten", "eleven"};
-  std::size_t count = 0;
-  const std::string readme = Text("README.md");
-  const std::size_t start = readme.find("| `include/onnx_tag/` | ");
-  ASSERT_NE(start, std::string::npos);
-  const std::string row =
-      readme.substr(start, readme.find('\n', start) - start);
-  for (const auto& entry :
-       fs::directory_iterator(kSource / "include/onnx_tag")) {
-    ++count;
-    EXPECT_THAT(row, HasSubstr(entry.path().stem().string()));
+// The documents that people read.
+std::vector<fs::path> Pages() {
+  std::vector<fs::path> pages = {"README.md", "CHANGELOG.md", "CONTRIBUTING.md",
+                                 "tools/README.md"};
+  for (const auto& entry : fs::recursive_directory_iterator(kSource / "docs")) {
+    if (entry.path().extension() != ".md") continue;
+    pages.push_back(entry.path().lexically_relative(kSource));
   }
-  ASSERT_LT(count, std::size(kNumbers));
-  const std::string phrase = std::string(kNumbers[count]) + " headers";
-  EXPECT_THAT(row, HasSubstr(phrase));
-  EXPECT_THAT(Text("CONTRIBUTING.md"), HasSubstr("the " + phrase));
+  return pages;
 }
 
-TEST(DocsTest, AccuracyHasTablesAndNoOtherOutput) {
-  std::istringstream lines(Text("docs/accuracy.md"));
-  bool made = false;
-  std::size_t rows = 0;
+// The rows of a TSV file by their first cell; each row by the heading.
+using Figures = std::map<std::string, std::map<std::string, std::string>>;
+
+Figures ReadFigures(const std::string& name) {
+  Figures figures;
+  std::istringstream lines(Text("docs/figures/" + name + ".tsv"));
+  std::vector<std::string> heads;
   for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("<!-- ")) {
-      made = !line.starts_with("<!-- /");
-    } else if (made) {
-      ++rows;
-      EXPECT_TRUE(line.empty() || line.starts_with("|")) << line;
+    std::vector<std::string> cells;
+    for (const std::string_view cell : Split(line, '\t')) {
+      cells.emplace_back(cell);
+    }
+    if (heads.empty()) {
+      heads = cells;
+      continue;
+    }
+    EXPECT_EQ(cells.size(), heads.size()) << name << ": " << line;
+    for (std::size_t i = 0; i < std::min(cells.size(), heads.size()); ++i) {
+      figures[cells[0]][heads[i]] = cells[i];
     }
   }
-  EXPECT_GT(rows, 50u);
+  return figures;
+}
+
+// The table of the README stands beside a peer; our column is that of the
+// measured tables, rounded to a decimal.
+TEST(DocsTest, FiguresBesideThePeerAreTheMeasuredOnes) {
+  const Figures peers = ReadFigures("peers");
+  EXPECT_GT(peers.size(), 5u);
+  for (const auto& [files, row] : peers) {
+    const Figures measured = ReadFigures("accuracy-" + row.at("set"));
+    const auto& ours = measured.at(row.at("variant"));
+    const bool recorded = files.ends_with("with a recording");
+    const double exact =
+        std::stod(ours.at(recorded ? "trace: exact" : "exact"));
+    EXPECT_NEAR(std::stod(row.at("onnx-tag")), exact, 0.0501) << files;
+    if (ours.contains("nodes")) {
+      EXPECT_EQ(row.at("nodes"), ours.at("nodes")) << files;
+    }
+    if (ours.contains("files")) {
+      EXPECT_EQ(row.at("models"), ours.at("files")) << files;
+    }
+  }
+}
+
+// A block is run by a test, or a comment before it says why not:
+//   <!-- runs: ... -->                 scripts/update-docs.sh
+//   a block of lines `onnx-tag ...`    tests/docs/run_examples.sh
+//   <!-- blocks run: FILE -->          a test that runs the page's other blocks
+//   <!-- not run: reason -->           before one block
+//   <!-- blocks not run: reason -->    for all of the page
+TEST(DocsTest, EveryBlockIsRunOrSaysWhyNot) {
+  std::vector<fs::path> pages = Pages();
+  pages.emplace_back("python/README.md");
+  const std::regex whole("<!-- blocks (not )?run: (.+) -->");
+  std::size_t blocks = 0;
+  for (const fs::path& page : pages) {
+    std::istringstream lines(Text(page));
+    bool inside = false;
+    bool of_page = false;  // the comment of the whole page
+    bool good = false;
+    bool examples = false;
+    std::string last;
+    std::string first;
+    for (std::string line; std::getline(lines, line);) {
+      std::smatch match;
+      if (line.starts_with("```")) {
+        if (!inside) {
+          ++blocks;
+          good = of_page || last.starts_with("<!-- runs: ") ||
+                 last.starts_with("<!-- not run: ");
+          examples = line == "```";
+          first.clear();
+        } else {
+          EXPECT_TRUE(good || examples) << page << ": " << first;
+        }
+        inside = !inside;
+      } else if (inside) {
+        if (first.empty()) first = line;
+        examples = examples && line.starts_with("onnx-tag ");
+      } else if (std::regex_match(line, match, whole)) {
+        of_page = true;
+        if (!match[1].matched) {
+          EXPECT_TRUE(fs::exists(kSource / match[2].str())) << match[2];
+        }
+      }
+      if (!line.empty()) last = line;
+    }
+  }
+  EXPECT_GT(blocks, 60u);
+}
+
+TEST(DocsTest, NoPageIsLong) {
+  for (const fs::path& page : Pages()) {
+    const std::string text = Text(page);
+    const auto lines = std::count(text.begin(), text.end(), '\n');
+    if (page == "README.md") {
+      EXPECT_LE(lines, 120);
+    } else if (*page.begin() == "docs") {
+      EXPECT_LE(lines, 250) << page;
+    }
+  }
+}
+
+TEST(DocsTest, ReadmeShowsAPictureAndHowToInstallEarly) {
+  const std::string text = Text("README.md");
+  const auto line_of = [&](std::string_view what) {
+    const std::size_t at = text.find(what);
+    EXPECT_NE(at, std::string::npos) << what;
+    return std::count(
+        text.begin(),
+        text.begin() + static_cast<std::ptrdiff_t>(std::min(at, text.size())),
+        '\n');
+  };
+  EXPECT_LT(line_of("docs/pictures/report.png"), 30);
+  EXPECT_LT(line_of("## Install"), 60);
 }
 
 TEST(DocsTest, EveryHelpHasAGoldenAndFitsATerminal) {
@@ -230,6 +326,63 @@ TEST(DocsTest, EveryHelpHasAGoldenAndFitsATerminal) {
       EXPECT_LE(line.size(), 80u) << call << ": " << line;
     }
   }
+}
+
+// "## From A to `B`": "from-a-to-b", as GitHub and the site call it.
+std::string Anchor(std::string_view heading) {
+  std::string anchor;
+  for (const char c : heading) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      anchor += static_cast<char>(std::tolower(c));
+    } else if (c == '-' || c == '_') {
+      anchor += c;
+    } else if (c == ' ') {
+      anchor += '-';
+    }
+  }
+  return anchor;
+}
+
+std::set<std::string> AnchorsOf(const fs::path& page) {
+  std::set<std::string> anchors;
+  std::istringstream lines(Text(page));
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t text = line.find_first_not_of('#');
+    if (text == 0 || text == std::string::npos || line[text] != ' ') continue;
+    anchors.insert(Anchor(line.substr(text + 1)));
+  }
+  return anchors;
+}
+
+TEST(DocsTest, EveryLinkOfADocumentLeadsSomewhere) {
+  const std::regex link(R"re(\]\(([^()\s]+)\)|(?:src|srcset)="([^"]+)")re");
+  std::size_t links = 0;
+  for (const fs::path& page : Pages()) {
+    std::istringstream lines(Text(page));
+    bool code = false;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("```")) code = !code;
+      if (code) continue;
+      for (std::sregex_iterator at(line.begin(), line.end(), link), end;
+           at != end; ++at) {
+        const std::string target = (*at)[1].str() + (*at)[2].str();
+        if (target.find("://") != std::string::npos) continue;
+        const std::size_t hash = target.find('#');
+        const std::string file = target.substr(0, hash);
+        const fs::path path =
+            file.empty() ? page
+                         : (page.parent_path() / file).lexically_normal();
+        ++links;
+        if (!fs::exists(kSource / path)) {
+          ADD_FAILURE() << page << " links to " << target;
+        } else if (hash != std::string::npos && path.extension() == ".md") {
+          EXPECT_TRUE(AnchorsOf(path).contains(target.substr(hash + 1)))
+              << page << " links to " << target;
+        }
+      }
+    }
+  }
+  EXPECT_GT(links, 100u);
 }
 
 }  // namespace

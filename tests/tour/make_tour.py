@@ -1,4 +1,4 @@
-"""Measures what docs/tour.md shows: make_tour.py, in this folder, with onnx, onnxruntime and numpy.
+"""Measures what docs/guide/tour.md shows: make_tour.py, in this folder, with onnx, onnxruntime and numpy.
 
 Writes error.tsv, how far the values of a quantized BERT are from the original's, and profile.json, a profile of one run.
 """

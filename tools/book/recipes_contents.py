@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints what data/recipes.txt holds, as the table of docs/recipes-format.md: recordings by library and exporter.
+"""Prints what data/recipes.txt holds, as the table of docs/how/recipes-format.md: recordings by library and exporter.
 
     python tools/book/recipes_contents.py [data/recipes.txt]
 """

@@ -1,4 +1,4 @@
-"""The catalogue in memory and as text; docs/catalogue-format.md describes the text."""
+"""The catalogue in memory and as text; docs/how/catalogue-format.md describes the text."""
 from __future__ import annotations
 
 import re
@@ -61,7 +61,7 @@ IMPLIED = Alternative((NN, "ModuleList"), None, frozenset(), "")
 PLACES = {"^": "^", "n": "^!", "$": "$", "m": "$!", "&": "&"}
 HEADER = """\
 # The module catalogue: which class sits behind which attribute. Made by tools/catalogue/make_catalogue.py; do not edit.
-# Columns are separated by tabs, empty columns at the end are left out. docs/catalogue-format.md says more.
+# Columns are separated by tabs, empty columns at the end are left out. docs/how/catalogue-format.md says more.
 #
 #   version LETTER LIBRARY VERSION      masks (`~ce`) name these letters; no mask: all letters of what it is part of
 #   library NAME VERSION                a library whose classes have no masks

@@ -4,7 +4,7 @@
     python tools/models/deep_models.py OUT [--model NAME]...
 
 Six architectures with 6, 12 and 24 layers (ResNet: 18, 50, 101), other widths than the recordings of the recipe book,
-without scopes: what docs/accuracy.md shows under "other depth". Not checked in: 24 layers are large files.
+without scopes: what docs/how/accuracy.md shows under "other depth". Not checked in: 24 layers are large files.
 """
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Measures accuracy and puts the tables into docs/accuracy.md.
+"""Measures accuracy and writes the tables of docs/how/accuracy.md: docs/figures/accuracy-*.tsv.
 
     python3 tools/truth/make_accuracy_doc.py LARGER_SET [--own DIR] [--deeper DIR] [--left-out DIR] [--build build]
 
 LARGER_SET, DEEPER and OWN are folders of models with truth, in the form of tests/truth; in OWN, each model has a
-recording.json beside it. --left-out is what make_left_out.py made. Needs no packages. What stands between `<!-- NAME -->`
-and `<!-- /NAME -->` in the page is replaced; tables whose folder is not given stay as they are.
+recording.json beside it. --left-out is what make_left_out.py made. Needs no packages. Tables whose folder is not given stay
+as they are. Then run scripts/update-docs.sh.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from typing import Dict, List, Set
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-PAGE = ROOT / "docs/accuracy.md"
+FIGURES = ROOT / "docs/figures"
 NAMELESS = ("ts-noscope", "ts14-noscope", "ts-anon", "dyn-nometa", "dyn-slim", "dyn-ort", "gs-dyn", "vc-dyn", "ts@le1.12",
             "ts-untrained@le1.12")
 COLUMNS = ("exact", "above", "wrong", "wrong layer", "certain", "high", "medium")
@@ -55,7 +55,7 @@ def book_table(accuracy: pathlib.Path, folder: pathlib.Path) -> str:
     with_book = rows(run(accuracy, folder))
     without = rows(run(accuracy, folder, "--no-recipes"))
     names = [name for name in NAMELESS if name in with_book] or sorted(with_book)
-    return table(["variant", "exact without the book", *(f"with it: {column}" for column in COLUMNS)],
+    return table(["variant", "exact without the book", *COLUMNS],
                  [[f"`{name}`", without[name][0], *with_book[name]] for name in names])
 
 
@@ -71,7 +71,7 @@ def leave_out_table(bench: pathlib.Path, folder: pathlib.Path) -> str:
 def left_out_table(bench: pathlib.Path, folder: pathlib.Path) -> str:
     without = rows(run(bench, folder, "--without"))
     found = rows(run(bench, folder, "--leave-out"))
-    return table(["variant", "exact without the book", *(f"family left out: {column}" for column in COLUMNS)],
+    return table(["variant", "exact without the book", *COLUMNS],
                  [[f"`{name}`", without[name][0], *found[name]] for name in sorted(found) if name != "all"])
 
 
@@ -129,16 +129,26 @@ def own_table(program: pathlib.Path, folder: pathlib.Path) -> str:
         lines.append([f"`{variant}`", str(counts[""]["nodes"]), share("", "exact"), share("", "known"), share("", "wrong"),
                       share("--hierarchy", "exact"), share("--hierarchy", "wrong"), share("--trace", "exact"),
                       share("--trace", "wrong")])
-    return table(["variant", "nodes", "exact", "known", "wrong", "`--hierarchy`: exact", "wrong", "`--trace`: exact",
-                  "wrong"], lines)
+    return table(["variant", "nodes", "exact", "known", "wrong", "map: exact", "map: wrong", "trace: exact",
+                  "trace: wrong"], lines)
 
 
-def put(page: str, name: str, text: str) -> str:
-    begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
-    before, rest = page.split(begin)
-    # The programs also print notes on single models.
-    text = "\n".join(line for line in text.splitlines() if line.startswith("|") or not line.strip())
-    return before + begin + "\n" + text.strip() + "\n" + end + rest.split(end)[1]
+RUNGS = ["rung", "places", "exact", "above", "wrong layer", "alone: claims", "alone: exact", "alone: above",
+         "alone: wrong layer"]
+
+
+def put(name: str, text: str) -> None:
+    """Writes the tables of Markdown in `text`: NAME.tsv and, where there are two, NAME-rungs.tsv."""
+    found: List[List[List[str]]] = [[]]
+    for line in text.splitlines():  # the programs also print notes on single models
+        if line.startswith("|"):
+            found[-1].append([cell.strip().replace("`", "") for cell in line.strip("|").split("|")])
+        elif found[-1]:
+            found.append([])
+    for ending, lines in zip(("", "-rungs"), (lines for lines in found if lines)):
+        head = RUNGS if ending else lines[0]
+        (FIGURES / f"accuracy-{name}{ending}.tsv").write_text(
+            "".join("\t".join(line) + "\n" for line in [head, *lines[2:]]))
 
 
 def main() -> None:
@@ -149,18 +159,16 @@ def main() -> None:
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     args = parser.parse_args()
     accuracy = args.build / "accuracy"
-    page = PAGE.read_text()
-    page = put(page, "bundled", run(accuracy, ROOT / "tests/truth", "--markdown"))
-    page = put(page, "larger", run(accuracy, args.larger, "--markdown"))
-    page = put(page, "book", book_table(accuracy, args.larger))
+    put("bundled", run(accuracy, ROOT / "tests/truth", "--markdown"))
+    put("larger", run(accuracy, args.larger, "--markdown"))
+    put("book", book_table(accuracy, args.larger))
     if args.own:
-        page = put(page, "own", own_table(args.build / "onnx-tag", args.own))
+        put("own", own_table(args.build / "onnx-tag", args.own))
     if args.deeper:
-        page = put(page, "deeper", book_table(accuracy, args.deeper))
-    page = put(page, "leave-out", leave_out_table(args.build / "recipes_bench", args.larger))
+        put("deeper", book_table(accuracy, args.deeper))
+    put("leave-out", leave_out_table(args.build / "recipes_bench", args.larger))
     if args.left_out:
-        page = put(page, "left-out-recordings", left_out_table(args.build / "recipes_bench", args.left_out))
-    PAGE.write_text(page)
+        put("left-out-recordings", left_out_table(args.build / "recipes_bench", args.left_out))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Measures every strategy on recorded models and puts the tables into docs/strategies.md.
+"""Measures every strategy on recorded models and writes docs/figures/strategies.tsv and strategies-models.tsv.
 
     python3 tools/truth/make_strategies_doc.py RECORDINGS [--later RECORDINGS] [--tool build/onnx-tag] [--print]
 
 RECORDINGS are folders that make_recordings.py wrote; those of --later, made when the strategies were done, are summed
-up apart. Needs no packages. The part of the page between the lines
-`<!-- measured -->` and `<!-- /measured -->` is replaced; --print only shows it.
+up apart. Needs no packages. --print only shows the tables. Then run scripts/update-docs.sh.
 """
 from __future__ import annotations
 
@@ -20,8 +19,7 @@ from collections import Counter
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
 HERE = pathlib.Path(__file__).resolve().parent
-PAGE = HERE.parents[1] / "docs/strategies.md"
-BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
+FIGURES = HERE.parents[1] / "docs/figures"
 VARIANTS = {"ts": "TorchScript, as exported", "dyn": "dynamo, as exported",
             "ts-bare": "TorchScript, no name and no note left", "dyn-bare": "dynamo, no name and no note left"}
 
@@ -35,11 +33,11 @@ class Way(NamedTuple):
 
 WAYS = (
     Way("enhanced_semantic", "enhanced_semantic", ()),
-    Way("enhanced_semantic `--hierarchy`", "enhanced_semantic", ("--hierarchy",)),
+    Way("enhanced_semantic --hierarchy", "enhanced_semantic", ("--hierarchy",)),
     Way("usage_based", "usage_based", ()),
-    Way("universal `--hierarchy`", "universal", ("--hierarchy",)),
-    Way("htp `--trace`", "htp", ("--trace",)),
-    Way("fx_graph `--fx`", "fx_graph", ("--fx",)),
+    Way("universal --hierarchy", "universal", ("--hierarchy",)),
+    Way("htp --trace", "htp", ("--trace",)),
+    Way("fx_graph --fx", "fx_graph", ("--fx",)),
 )
 
 
@@ -100,48 +98,40 @@ def percent(part: int, whole: int) -> str:
 def cell(counts: Optional[Counter]) -> str:
     if not counts:
         return "–"
-    wrong = f" / **{counts['layer']}**" if counts["layer"] else " / 0"
+    wrong = f" / {counts['layer']}" if counts["layer"] else " / 0"
     return f"{percent(counts['tagged'], counts['nodes'])} / {percent(counts['exact'], counts['known'])}{wrong}"
 
 
 Results = Dict[Tuple[str, str, str], Optional[Counter]]
 
 
-def summary(results: Results, folders: List[pathlib.Path]) -> List[str]:
-    lines = ["", "| file | strategy | nodes | coverage | exact | right | wrong layer | auxiliary |",
-             "|---|---|---:|---:|---:|---:|---:|---:|"]
+def summary(results: Results, name: str, folders: List[pathlib.Path]) -> List[List[str]]:
+    lines = []
     for variant in VARIANTS:
         for way in WAYS:
             total: Counter = Counter()
             for folder in folders:
                 total.update(results[folder.name, variant, way.title] or {})
             if total["nodes"]:
-                lines.append(f"| `{variant}` | {way.title} | {total['nodes']} | {percent(total['tagged'], total['nodes'])} | "
-                             f"{percent(total['exact'], total['known'])} | {percent(total['exact'], total['answered'])} | "
-                             f"{total['layer']} | {total['auxiliary']} |")
+                lines.append([variant, name, way.title, str(total["nodes"]), percent(total["tagged"], total["nodes"]),
+                              percent(total["exact"], total["known"]), percent(total["exact"], total["answered"]),
+                              str(total["layer"]), str(total["auxiliary"])])
     return lines
 
 
-def tables(tool: str, first: List[pathlib.Path], later: List[pathlib.Path]) -> List[str]:
+def tables(tool: str, first: List[pathlib.Path], later: List[pathlib.Path]) -> Dict[str, List[List[str]]]:
     folders = [*first, *later]
     results = {(folder.name, variant, way.title): measure(tool, folder, variant, way)
                for folder in folders for variant in VARIANTS for way in WAYS}
-    lines = [f"{len(folders)} models, recorded and exported with torch 2.13 by `tools/truth/make_recordings.py`; regenerate with "
-             "`tools/truth/make_strategies_doc.py`.",
-             "Per cent of nodes, all models together. *Coverage*: nodes with a tag. *Exact*: the very module, of the nodes "
-             "whose module is known.",
-             "*Right*: of the tags that were given. *Wrong layer*, *auxiliary*: nodes.",
-             "", f"The {len(first)} models that were at hand while the strategies were written:", *summary(results, first)]
-    if later:
-        lines += ["", f"{len(later)} architectures that were recorded afterwards:", *summary(results, later)]
-    for variant, what in VARIANTS.items():
-        lines += ["", f"### `{variant}`: {what}", "", "Coverage / exact / wrong layer.", "",
-                  "| model | nodes | " + " | ".join(way.title for way in WAYS) + " |", "|---|---:|" + "---:|" * len(WAYS)]
+    sums = [["file", "models", "strategy", "nodes", "coverage", "exact", "right", "wrong layer", "auxiliary"],
+            *summary(results, f"{len(first)} first", first), *summary(results, f"{len(later)} later", later)]
+    models = [["file", "model", "nodes", *(way.title for way in WAYS)]]  # coverage / exact / nodes in a wrong layer
+    for variant in VARIANTS:
         for folder in folders:
             found = [results[folder.name, variant, way.title] for way in WAYS]
             nodes = next((c["nodes"] for c in found if c), 0)
-            lines.append(f"| {folder.name} | {nodes} | " + " | ".join(cell(c) for c in found) + " |")
-    return lines
+            models.append([variant, folder.name, str(nodes), *(cell(c) for c in found)])
+    return {"strategies": sums, "strategies-models": models}
 
 
 def main() -> None:
@@ -155,14 +145,12 @@ def main() -> None:
                     for top in (args.recordings, args.later))
     if not first:
         parser.error("no recording.json there; make some with tools/truth/make_recordings.py OUT_DIR")
-    text = "\n".join(tables(args.tool, first, later))
-    if args.only_print:
-        print(text)
-        return
-    page = PAGE.read_text(encoding="utf-8")
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+    for name, lines in tables(args.tool, first, later).items():
+        text = "".join("\t".join(line) + "\n" for line in lines)
+        if args.only_print:
+            print(text)
+        else:
+            (FIGURES / f"{name}.tsv").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

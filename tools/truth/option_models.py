@@ -5,7 +5,7 @@
 
 OUT/<model>/dyn-<option>.onnx and .truth.tsv; `-untrained` has the weights of a fresh model (equal ones are merged), `-nometa`
 has no metadata. With --mobius (the program of the package mobius-onnx) also OUT/mobius_<family>/mobius*.onnx, without weights;
-`-anon` has no names but those of the weights. What docs/accuracy.md shows under "options"; not checked in.
+`-anon` has no names but those of the weights. What docs/how/accuracy.md shows under "options"; not checked in.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// What the program writes into the page. docs/report-format.md explains each field.
+// What the program writes into the page. docs/how/report-format.md explains each field.
 
 /** Strings in order. Entry i starts with the first `prefix[i] >> 3` UTF-16 units of entry `i - 1 - (prefix[i] & 7)`. */
 export interface StringTable {

@@ -9,12 +9,27 @@
 
 namespace onnx_tag::cli {
 
+std::span<const CommandGroup> CommandGroups() {
+  static const std::array groups = {
+      CommandGroup{"tag and look",
+                   {kTag, kShow, kReport, kExplain, kStrategies}},
+      CommandGroup{"ask and select",
+                   {kQuery, kSelect, kWeights, kProfile, kFilt, kMcp}},
+      CommandGroup{"compare", {kDiff, kTransfer}},
+      CommandGroup{"cut and write", {kTap, kExtract, kSplit, kExport}},
+      CommandGroup{"keep clean", {kCheck, kStrip, kScrub}},
+      CommandGroup{"shell", {kCompletion, kMan}}};
+  return groups;
+}
+
 std::span<const Command> Commands() {
-  static const std::array commands = {
-      kTag,        kShow,  kQuery,      kSelect, kExplain, kExport,
-      kStrip,      kScrub, kTransfer,   kDiff,   kReport,  kCheck,
-      kProfile,    kFilt,  kWeights,    kTap,    kExtract, kSplit,
-      kStrategies, kMcp,   kCompletion, kMan};
+  static const std::vector<Command> commands = [] {
+    std::vector<Command> all;
+    for (const CommandGroup& group : CommandGroups()) {
+      all.insert(all.end(), group.commands.begin(), group.commands.end());
+    }
+    return all;
+  }();
   return commands;
 }
 
@@ -29,10 +44,12 @@ std::string OverviewText() {
   std::string text =
       "onnx-tag finds the module that produced each node of an ONNX file\n\n"
       "usage: onnx-tag MODEL...            the same as: onnx-tag tag MODEL...\n"
-      "       onnx-tag COMMAND [options]\n\n"
-      "commands:\n";
-  for (const Command& command : Commands()) {
-    text += fmt::format("  {:<11} {}\n", command.name, command.help);
+      "       onnx-tag COMMAND [options]\n";
+  for (const CommandGroup& group : CommandGroups()) {
+    text += fmt::format("\n{}:\n", group.job);
+    for (const Command& command : group.commands) {
+      text += fmt::format("  {:<11} {}\n", command.name, command.help);
+    }
   }
   text +=
       "\n  onnx-tag COMMAND --help         options and examples of a command\n"

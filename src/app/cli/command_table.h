@@ -27,6 +27,13 @@ extern const Command kTag, kShow, kQuery, kSelect, kExplain, kExport, kStrip,
     kScrub, kTransfer, kDiff, kReport, kCheck, kProfile, kFilt, kWeights, kTap,
     kExtract, kSplit, kStrategies, kMcp, kCompletion, kMan;
 
+// The commands for one job, under a heading of the help.
+struct CommandGroup {
+  std::string_view job;  // "tag and look"
+  std::vector<Command> commands;
+};
+std::span<const CommandGroup> CommandGroups();
+
 // All of them, in the order of the help.
 std::span<const Command> Commands();
 

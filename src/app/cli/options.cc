@@ -175,7 +175,7 @@ void AddModel(Parser& parser, std::string help, std::string& model) {
 void AddExpression(Parser& parser, bool required, std::string& query) {
   parser.Joined("EXPR", query,
                 "a query, such as: type=attention and layer=0;\n"
-                "see docs/query.md",
+                "see docs/reference/query.md",
                 required);
 }
 
@@ -346,8 +346,8 @@ void AddProfileSource(Parser& parser, ProfileSource& profile) {
 void AddPlan(Parser& parser, const std::string& measures,
              std::optional<std::uint64_t>& budget, PlanBy& by) {
   parser.Value("--budget", budget, "SIZE",
-               "the most bytes of a part: 500MB, 2GB, 1.5GiB", ParseBytes);
-  parser.OneOf("--by", by, "MEASURE", "what is compared: " + measures,
+               "maximum size of a part: 500MB, 2GB, 1.5GiB", ParseBytes);
+  parser.OneOf("--by", by, "MEASURE", "measure to compare: " + measures,
                kPlanByNames, "measure for --by");
 }
 

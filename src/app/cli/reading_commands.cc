@@ -26,7 +26,7 @@ static Invocation ParseShow(Parser& parser, Words words) {
               "print one row for each of the repeated layers");
   parser.Flag("--nodes", options.nodes, "list the nodes of each module");
   parser.OneOf("--by", options.by, "MEASURE",
-               "numbers, shares and formulas of one measure:\n"
+               "show one measure in detail:\n"
                "flops, parameters, bytes, memory or nodes",
                kShowByNames, "measure for --by");
   AddShapes(parser, options.shapes);

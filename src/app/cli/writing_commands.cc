@@ -241,7 +241,8 @@ static Invocation ParseTap(Parser& parser, Words words) {
   AddModel(parser, "the ONNX file, or - for stdin", options.model);
   parser.Texts("--module", options.modules, "GLOB...",
                "whose outputs; * is within a name, ** crosses dots", true);
-  parser.Flag("--inputs", options.inputs, "what goes in, not what comes out");
+  parser.Flag("--inputs", options.inputs,
+              "tap the inputs of the modules instead");
   AddNew(parser, "MODEL.tapped.onnx", options.write);
   const Printing printing = ReadNewModel(parser, std::move(words), options);
   return Invoke(RunTap, std::move(options), printing.format(),

@@ -12,8 +12,8 @@ extern "C" {
 const char* onnx_tag_text();
 std::size_t onnx_tag_text_size();
 
-// The data of a report (docs/report-format.md). The model stays open for the
-// next two.
+// The data of a report (docs/how/report-format.md). The model stays open for
+// the next two.
 bool onnx_tag_open(const char* path);
 // What `onnx-tag explain` prints.
 bool onnx_tag_explain(const char* address);

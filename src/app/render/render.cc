@@ -133,7 +133,7 @@ std::string CellText(const Datum& value, const Column& column,
                                     : std::to_string(*number);
   }
   if (const auto* share = value.As<double>()) {
-    return unit == Unit::kPercent ? fmt::format("{:.1f}%", *share)
+    return unit == Unit::kPercent ? fmt::format("{:.1f} %", *share)
                                   : fmt::format("{:.6g}", *share);
   }
   if (const auto* text = value.As<std::string>()) {

@@ -83,7 +83,8 @@ class TextReporter : public Reporter {
   const bool data_on_stdout_;
 };
 
-// Programs: a record for each file as it ends. docs/batch.schema.json.
+// Programs: a record for each file as it ends.
+// docs/reference/schemas/batch.schema.json.
 class JsonReporter : public Reporter {
  public:
   explicit JsonReporter(Terminal& terminal) : terminal_(terminal) {}

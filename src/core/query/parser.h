@@ -1,5 +1,5 @@
-// A query as a tree of conditions, and the parser that makes it. docs/query.md
-// has the grammar.
+// A query as a tree of conditions, and the parser that makes it.
+// docs/reference/query.md has the grammar.
 //
 //   type=attention and (layer<2 or confidence>=high)
 #ifndef ONNX_TAG_CORE_QUERY_PARSER_H_

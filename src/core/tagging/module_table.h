@@ -1,6 +1,6 @@
 // The modules of a tagged model as one entry of its metadata: what a sidecar
-// says of modules and of the root, and no node can say. docs/tag-format.md
-// describes the format.
+// says of modules and of the root, and no node can say.
+// docs/reference/tag-format.md describes the format.
 #ifndef ONNX_TAG_CORE_TAGGING_MODULE_TABLE_H_
 #define ONNX_TAG_CORE_TAGGING_MODULE_TABLE_H_
 

@@ -1,5 +1,5 @@
 // The JSON file beside a model. It has all data that commands need, except
-// `explain`. docs/sidecar.schema.json describes it.
+// `explain`. docs/reference/schemas/sidecar.schema.json describes it.
 #ifndef ONNX_TAG_CORE_TAGGING_SIDECAR_H_
 #define ONNX_TAG_CORE_TAGGING_SIDECAR_H_
 

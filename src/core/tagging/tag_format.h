@@ -1,5 +1,5 @@
 // The storage of a tag in a node's metadata_props. The writer, the reader and
-// strip use it. docs/tag-format.md describes the same format.
+// strip use it. docs/reference/tag-format.md describes the same format.
 #ifndef ONNX_TAG_CORE_TAGGING_TAG_FORMAT_H_
 #define ONNX_TAG_CORE_TAGGING_TAG_FORMAT_H_
 

@@ -13,7 +13,7 @@ namespace onnx_tag {
 namespace {
 
 // By the share of nodes whose module has the nodes of a true module, to the
-// node, over 136 files without names (docs/structure.md). Medium is 85 %.
+// node, over 136 files without names (docs/how/structure.md). Medium is 85 %.
 Confidence TrustIn(const Structure& found, FoundId id) {
   switch (found[id].kind) {
     case FoundKind::kLinear:  // 88 %

@@ -1,5 +1,5 @@
-// The user's own rules (--rules). docs/rules.md describes the meaning of each
-// part, docs/rules.schema.json the format.
+// The user's own rules (--rules). docs/reference/rules.md describes the meaning
+// of each part, docs/reference/schemas/rules.schema.json the format.
 #ifndef ONNX_TAG_MAPPING_RULES_RULES_H_
 #define ONNX_TAG_MAPPING_RULES_RULES_H_
 

@@ -78,8 +78,8 @@ void Renamer::Settle(const std::vector<Rename>& renames) {
     const std::string old_name(
         model_.ValueName(model_.initializers()[rename.initializer].value));
     if (!fixed.contains(old_name) || names_.erase(old_name) == 0) continue;
-    refused_.push_back(
-        {rename.initializer, "its name stands where it could not be put back"});
+    refused_.push_back({rename.initializer,
+                        "the name is in a field that strip could not restore"});
   }
 }
 

@@ -282,7 +282,8 @@ TEST(ParseArgsTest, HelpAndVersionAreText) {
     EXPECT_THAT(help, HasSubstr("examples:\n  onnx-tag"));
     EXPECT_EQ(Parse<std::string>({"help", command}), help);
   }
-  EXPECT_THAT(Parse<std::string>({"--help", "x"}), HasSubstr("commands:"));
+  EXPECT_THAT(Parse<std::string>({"--help", "x"}),
+              HasSubstr("ask and select:"));
 }
 
 TEST(ParseArgsTest, HelpFitsEightyColumns) {

@@ -169,12 +169,12 @@ TEST_F(PlacementTest, TextSaysWhatFellBackAndWhatToDoAboutOtherKernels) {
   const std::string text =
       RunCli({"profile", model_, profile_, "--by", "provider"}).out;
   EXPECT_NE(text.find("between providers: 1 value, 4 calls of copies: 0.030 ms "
-                      "(2.4%)"),
+                      "(2.4 %)"),
             text.npos)
       << text;
   EXPECT_NE(text.find("a.1 (others in it do not)"), text.npos) << text;
   const std::string tree = RunCli({"profile", model_, profile_}).out;
-  EXPECT_NE(tree.find("3 kernels fell back to CPUExecutionProvider: 13.8% of "
+  EXPECT_NE(tree.find("3 kernels fell back to CPUExecutionProvider: 13.8 % of "
                       "the time"),
             tree.npos)
       << tree;
@@ -187,7 +187,7 @@ TEST_F(PlacementTest, TextSaysWhatFellBackAndWhatToDoAboutOtherKernels) {
   }
   const std::string fused = folder_.Write("q.json", other);
   const std::string advice = RunCli({"profile", model_, fused}).out;
-  EXPECT_NE(advice.find("13.8% is in kernels that are not in the model: "
+  EXPECT_NE(advice.find("13.8 % is in kernels that are not in the model: "
                         "Softmax, MemcpyToHost"),
             advice.npos)
       << advice;

@@ -88,7 +88,7 @@ TEST(ShowTest, CountsFlopsWhereShapesAreKnown) {
   const std::string known = RunCli({"show", path, "--shape", "x=3,4"}).out;
   // 2 * 3 * 4 * 4 for the product, 3 * 4 for Relu.
   EXPECT_THAT(known, HasSubstr("  FLOPs       108 for N=3\n"));
-  EXPECT_THAT(known, HasSubstr("  88.9%"));
+  EXPECT_THAT(known, HasSubstr("  88.9 %"));
   EXPECT_THAT(RunCli({"show", path, "--shape", "x=3,4", "--json"}).out,
               HasSubstr("\"total_flops\": 96"));
   EXPECT_THAT(RunCli({"diff", path, path, "--shape", "x=3,4"}).out,

@@ -210,10 +210,10 @@ TEST(Rules, AreRefusedWithLineAndColumn) {
 }
 
 std::string ReadDoc(const std::string& name) {
-  return test::ReadFile(ONNX_TAG_TEST_FOLDER "/../docs/" + name);
+  return test::ReadFile(ONNX_TAG_TEST_FOLDER "/../docs/reference/" + name);
 }
 
-// The blocks of JSON in docs/rules.md.
+// The blocks of JSON in docs/reference/rules.md.
 std::vector<std::string> Examples() {
   std::vector<std::string> blocks;
   std::istringstream lines(ReadDoc("rules.md"));
@@ -233,7 +233,7 @@ std::vector<std::string> Examples() {
 
 TEST(Rules, OfTheDocumentationAreReadAndAsTheSchemaSays) {
   const test::JsonSchema schema(
-      nlohmann::json::parse(ReadDoc("rules.schema.json")));
+      nlohmann::json::parse(ReadDoc("schemas/rules.schema.json")));
   const std::vector<std::string> examples = Examples();
   EXPECT_EQ(examples.size(), 3u);
   for (const std::string& example : examples) {
@@ -244,7 +244,7 @@ TEST(Rules, OfTheDocumentationAreReadAndAsTheSchemaSays) {
 
 TEST(Rules, ThatTheSchemaRefusesAreRefused) {
   const test::JsonSchema schema(
-      nlohmann::json::parse(ReadDoc("rules.schema.json")));
+      nlohmann::json::parse(ReadDoc("schemas/rules.schema.json")));
   for (const std::string bad :
        {R"({"rule": []})", R"({"rules": [{"class": "A"}]})",
         R"({"rules": [{"match": {}, "class": "A"}]})",

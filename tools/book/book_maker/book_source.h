@@ -3,7 +3,7 @@
 // A program has the operations of one module in order: its own tokens,
 // constants and shape arithmetic, and calls of other modules. Programs refer to
 // values by position, so that equal modules have equal programs, in any place.
-// docs/recipes-format.md explains the text.
+// docs/how/recipes-format.md explains the text.
 #ifndef ONNX_TAG_BOOK_MAKER_BOOK_SOURCE_H_
 #define ONNX_TAG_BOOK_MAKER_BOOK_SOURCE_H_
 

@@ -157,7 +157,7 @@ std::string PrintItems(const std::vector<Item>& items) {
 std::string PrintBook(const BookSource& book) {
   std::string out =
       "# The recipe book: programs of classes, then the models they make up.\n"
-      "# docs/recipes-format.md describes it; made by distil_recipes from "
+      "# docs/how/recipes-format.md describes it; made by distil_recipes from "
       "what\n"
       "# tools/book/record_recipes.py exports. Do not edit.\n";
   for (const auto& [name, program] : book.programs) {

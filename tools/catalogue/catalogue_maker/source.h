@@ -1,5 +1,5 @@
 // The catalogue's text, data/catalogue.txt, as its maker writes it
-// (docs/catalogue-format.md).
+// (docs/how/catalogue-format.md).
 #ifndef ONNX_TAG_CATALOGUE_MAKER_SOURCE_H_
 #define ONNX_TAG_CATALOGUE_MAKER_SOURCE_H_
 

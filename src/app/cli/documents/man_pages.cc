@@ -123,9 +123,12 @@ std::string OverviewPage() {
       "reason. It writes this into the metadata of the node and into a JSON "
       "file, and changes nothing else. Without a command, \\fBtag\\fR is "
       "assumed.\n.SH COMMANDS\n";
-  for (const Command& command : Commands()) {
-    text += Item(fmt::format("\\fBonnx\\-tag\\-{}\\fR(1)", command.name),
-                 command.help);
+  for (const CommandGroup& group : CommandGroups()) {
+    text += fmt::format(".SS {}\n", group.job);
+    for (const Command& command : group.commands) {
+      text += Item(fmt::format("\\fBonnx\\-tag\\-{}\\fR(1)", command.name),
+                   command.help);
+    }
   }
   text += kExitStatus;
   text +=

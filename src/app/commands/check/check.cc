@@ -29,7 +29,7 @@ namespace onnx_tag {
 namespace {
 
 struct TagFinding {
-  std::string_view rule;      // "duplicate-key"; docs/cli.md lists them
+  std::string_view rule;      // "duplicate-key"; docs/guide/clean.md lists them
   NodeId node = kNo<NodeId>;  // kNo: of the model, or of the sidecar
   std::string message;
 };
@@ -371,8 +371,8 @@ void CheckSidecarOf(const Sidecar& sidecar, const Model& model,
     const bool fits = BelongsTo(sidecar, model);
     findings.push_back(
         {"old-fingerprint", kNo<NodeId>,
-         Message("the sidecar's fingerprint was made the old way, by "
-                 "version 0.1; its nodes {} the model: tag the model again",
+         Message("the sidecar is from version 0.1 and its nodes {} the model; "
+                 "tag the model again",
                  fits ? "fit" : "do not fit")});
     if (!fits) return;
   } else if (sidecar.model.fingerprint != Fingerprint(model)) {

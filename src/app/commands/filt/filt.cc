@@ -149,7 +149,7 @@ class NoteBook {
   std::map<std::vector<NodeId>, NameNote> notes_;
 };
 
-// A line of docs/filt.schema.json.
+// A line of docs/reference/schemas/filt.schema.json.
 Datum Record(const TextAnnotator::Found& found, const TaggedModel& model,
              const NoteBook& notes) {
   const std::vector<NodeId>& nodes = found.note->nodes;

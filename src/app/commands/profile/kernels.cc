@@ -227,7 +227,8 @@ NodeNumbers ReadNodeNumbers(const TaggedModel& model,
   Profile profile = ReadProfileFile(source);
   if (profile.measure.level) {
     Fail(ErrorKind::kUsage,
-         "{}: {} is a level, which modules do not add up to\n  see it with: "
+         "{}: {} is a level, not an amount; it cannot be summed by module\n  "
+         "see it with: "
          "onnx-tag profile --measure {}",
          source.file, profile.measure.name, profile.measure.name);
   }

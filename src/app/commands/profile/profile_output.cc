@@ -44,7 +44,7 @@ std::string ProfileNumber(std::int64_t number, const ProfileReport& report) {
 
 std::string ProfileShare(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? "-"
-                    : fmt::format("{:.1f}%", 100.0 * ShareOf(part, whole));
+                    : fmt::format("{:.1f} %", 100.0 * ShareOf(part, whole));
 }
 
 // What was read, and what was spent outside kernels.
@@ -251,7 +251,7 @@ void AddAdvice(const ProfileReport& report, const ProfileOptions& options,
   const double share = ShareNotInModel(report);
   if (share <= kMuchOutside) return;
   const KernelAdvice advice = ProfileAdvice(report, options);
-  result.Line("\n{:.1f}% is in {} that are not in the model: {}", 100 * share,
+  result.Line("\n{:.1f} % is in {} that are not in the model: {}", 100 * share,
               Ours{IsTable(report) ? "names" : "kernels"},
               Ours{UnplacedOperators(report, std::string(kNotInModel))});
   result.Line("  {}", advice.why);

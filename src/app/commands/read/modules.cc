@@ -75,27 +75,51 @@ std::string_view FoundMark(const Tagging& tagging, const FoldedRow& row) {
 }
 
 FoldedTree::FoldedTree(const Tagging& tagging, const ModuleCounts& counts)
-    : tagging_(tagging), counts_(counts), shape_(tagging.modules.size()) {
+    : tagging_(tagging),
+      counts_(counts),
+      first_(tagging.modules.size(), 0xffffffff),
+      shape_(tagging.modules.size()) {
   const ModuleTree& tree = tagging.modules;
+  for (std::size_t i = tagging.tags.size(); i-- > 0;) {
+    const Tag& tag = tagging.tags[MakeId<NodeId>(i)];
+    if (tag.tagged()) first_[tag.module] = static_cast<std::uint32_t>(i);
+  }
+  RollUp(tree, first_, [](std::uint32_t& to, std::uint32_t from) {
+    to = std::min(to, from);
+  });
   // A module's id is greater than its parent's.
   for (std::size_t i = tree.size(); i-- > 0;) {
     const ModuleId id = MakeId<ModuleId>(i);
     std::uint64_t hash = HashBytes(tree.Class(id));
-    for (const ModuleId child : tree.Children(id)) {
-      if (counts.Total(child) == 0) continue;
+    for (const ModuleId child : ChildrenOf(id)) {
       hash = HashMix(HashMix(hash, HashBytes(tree.Atom(child))), shape_[child]);
     }
     shape_[id] = hash;
   }
 }
 
+std::vector<ModuleId> FoldedTree::ChildrenOf(ModuleId id) const {
+  const ModuleTree& tree = tagging_.modules;
+  std::vector<ModuleId> children;
+  for (const ModuleId child : tree.Children(id)) {
+    if (counts_.Total(child) > 0) children.push_back(child);
+  }
+  const auto number = [&](ModuleId child) {
+    const std::string_view atom = tree.Atom(child);
+    return std::pair(atom.size(), atom);
+  };
+  const bool list = tree.IsList(id);
+  std::stable_sort(
+      children.begin(), children.end(), [&](ModuleId a, ModuleId b) {
+        return list ? number(a) < number(b) : first_[a] < first_[b];
+      });
+  return children;
+}
+
 std::vector<FoldedTree::Group> FoldedTree::ChildGroups(const Group& group,
                                                        bool fold) const {
   const ModuleTree& tree = tagging_.modules;
-  std::vector<ModuleId> children;
-  for (const ModuleId child : tree.Children(group.modules.front())) {
-    if (counts_.Total(child) > 0) children.push_back(child);
-  }
+  const std::vector<ModuleId> children = ChildrenOf(group.modules.front());
   std::vector<Group> groups;
   for (std::size_t i = 0; i < children.size();) {
     std::size_t end = i + 1;

@@ -84,6 +84,8 @@ class FoldedTree {
     std::vector<ModuleId> modules;
     std::string label;
   };
+  // Those with nodes, in the order in which they run; a list by its numbers.
+  std::vector<ModuleId> ChildrenOf(ModuleId id) const;
   std::vector<Group> ChildGroups(const Group& group, bool fold) const;
   // Goes on to the only child of lists that have nothing of their own.
   void SkipLists(Group& group) const;
@@ -91,6 +93,7 @@ class FoldedTree {
 
   const Tagging& tagging_;
   const ModuleCounts& counts_;
+  IdVector<ModuleId, std::uint32_t> first_;  // the first node, own or below
   IdVector<ModuleId, std::uint64_t> shape_;  // equal for equal subtrees
 };
 

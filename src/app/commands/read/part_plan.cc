@@ -162,7 +162,7 @@ PartPlan PartPlanner::Within(std::uint64_t budget) const {
           CostText(by_, costs_.At(i, i + 1))));
     }
     Fail(ErrorKind::kUsage,
-         "no part can be within {}: too much from one border to the next{}",
+         "no split fits into {}; these modules alone are larger{}",
          CostText(by_, budget), Ours{ListLines(large)});
   }
   return Plan(*parts);

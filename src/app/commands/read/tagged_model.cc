@@ -174,7 +174,7 @@ std::optional<ExistingTags> FindTags(const std::string& path,
     Sidecar& sidecar = found->sidecar;
     terminal.Note("tags of the sidecar {}{}", found->path,
                   IsOldFingerprint(sidecar.model.fingerprint)
-                      ? " (fingerprint made the old way, by 0.1)"
+                      ? " (from version 0.1)"
                       : "");
     tags = {.tagging = std::move(sidecar.tagging),
             .source = TaggedModel::kSidecar,

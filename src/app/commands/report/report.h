@@ -1,4 +1,5 @@
-// The data of a report, which docs/report-format.md describes, and its page.
+// The data of a report, which docs/how/report-format.md describes, and its
+// page.
 #ifndef ONNX_TAG_APP_COMMANDS_REPORT_REPORT_H_
 #define ONNX_TAG_APP_COMMANDS_REPORT_REPORT_H_
 

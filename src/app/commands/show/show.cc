@@ -337,14 +337,14 @@ Facts TextFacts(const View& view, const ShownRow& row) {
     // Where the shares of parameters and FLOPs are known, that of nodes says
     // little.
     if (!parameters || !flops) {
-      add("share", 7, ShareOf(view, ShowBy::kNodes, row));
+      add("share", 9, ShareOf(view, ShowBy::kNodes, row));
     }
     if (parameters) add("params", 8, part(ShowBy::kParameters));
-    if (flops) add("FLOPs", 8, part(ShowBy::kFlops));
+    if (flops) add("FLOPs", 9, part(ShowBy::kFlops));
     facts.push_back({{.heading = "sure", .width = 8}, row.Levels(view)});
   } else {
     add(EnumToWord(kShowByNames, by), 12, NumberText(view, by, row));
-    add("share", 8, ShareOf(view, by, row));
+    add("share", 9, ShareOf(view, by, row));
     if (by == ShowBy::kMemory) {
       add("weights", 10, NumberText(view, ShowBy::kBytes, row));
     }

@@ -131,7 +131,8 @@ void AddEvidence(const std::string& model, const LostEvidence& lost,
   if (lost.modules > 0) {
     what.push_back("what says the modules of " + Count(lost.modules, "node"));
   }
-  result.Line("{} with it: {}", written ? "gone" : "goes", Join(what, " and "));
+  result.Line("this also {}: {}", written ? "removed" : "removes",
+              Join(what, " and "));
   if (!written && model != "-") {
     result.Line("  tag first, and keep the sidecar: onnx-tag {}", model);
   }

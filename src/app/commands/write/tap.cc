@@ -287,8 +287,8 @@ void ModuleValues::PutResultsFirst() {
 struct Tap {
   ModuleId module;
   ValueId value;
-  std::string output;  // what it is called
-  bool is_new;         // false: it was an output before
+  std::string output;  // the name of the new output
+  bool is_new;         // false: the value was an output before
 };
 
 struct Skipped {
@@ -399,11 +399,8 @@ Taps FindTaps(const TapOptions& options, const Model& model,
       continue;
     }
     for (std::size_t i = 0; i < list.size(); ++i) {
-      const bool known = model[list[i]].is_output;
-      taps.list.push_back({id, list[i],
-                           known ? std::string(model.ValueName(list[i]))
-                                 : names.Make(path, options.inputs, i),
-                           !known});
+      taps.list.push_back({id, list[i], names.Make(path, options.inputs, i),
+                           !model[list[i]].is_output});
     }
   }
   return taps;
@@ -415,7 +412,6 @@ std::string EncodeTaps(const Taps& taps, const Model& model,
                        const edit::GraphEdit& edit) {
   std::string encoded;
   for (const Tap& tap : taps.list) {
-    if (!tap.is_new) continue;
     const std::string_view value = model.ValueName(tap.value);
     wire::AppendLengthDelimited(
         encoded, onnx::GraphProto::kNode,
@@ -455,7 +451,7 @@ void AddText(const Taps& taps, const TaggedModel& model,
     result.Line("  {}  {}{}{}{}", Short{tap.output, 200},
                 name.empty() ? "-" : name, shape.empty() ? "" : "  ",
                 Short{shape, 200},
-                tap.is_new ? "" : "  (was an output of the graph already)");
+                tap.is_new ? "" : "  (an output of the graph, too)");
   }
 }
 
@@ -499,7 +495,6 @@ void WarnOfUntypedTaps(const Taps& taps, const Model& model,
                        const std::string& path, Terminal& terminal) {
   std::vector<edit::PartValue> values;
   for (const Tap& tap : taps.list) {
-    if (!tap.is_new) continue;
     const protobuf::TensorType type = edit::TensorTypeOf(shapes, tap.value);
     values.push_back({tap.output, type,
                       protobuf::IsCompleteInfo(
@@ -523,7 +518,8 @@ Result RunTap(const TapOptions& options, Terminal& terminal) {
   Result result;
   if (taps.list.empty()) {
     result.Finding(
-        "{}: no module with {} fits\n  see the modules with: onnx-tag show "
+        "{}: no module matches, or it has no {}\n  see the modules with: "
+        "onnx-tag show "
         "MODEL",
         options.model, options.inputs ? "inputs" : "outputs");
     return result;

@@ -45,7 +45,7 @@ void AddCounts(const TransferCounts& counts, std::uint64_t mapped,
   if (!found.empty()) result.Line("  found {}", Join(found));
   if (mapped > 0) {
     result.Line(
-        "  {} taken from a mapping of the file itself, which is surer there",
+        "  {} from mapping TO itself, which is more certain for these nodes",
         Count(mapped, "tag"));
   }
   if (open == 0) return;

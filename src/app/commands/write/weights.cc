@@ -207,7 +207,8 @@ Result Rename(const WeightsOptions& options, const TaggedModel& model,
   for (const MetadataEntry& entry : file.metadata()) {
     if (entry.key != keys::kRenamed && entry.key != keys::kLayout) continue;
     Fail(ErrorKind::kOutput,
-         "{}: {}\n  make it as it was first: onnx-tag strip {}", options.model,
+         "{}: {}\n  restore the original first: onnx-tag strip {}",
+         options.model,
          entry.key == keys::kRenamed
              ? "its initializers were renamed before"
              : "was tagged, and lengths in it are padded",

@@ -30,8 +30,9 @@ Facts Infer(const NodeView& node);
 std::int32_t FirstType(const NodeView& node);
 
 // How many floating-point operations a node does, from the shapes it reads and
-// gives. One multiply-add is two. docs/sizes.md has the rule of each operator.
-// For one run of the node; unknown where a shape or a rule is missing.
+// gives. One multiply-add is two. docs/guide/sizes.md has the rule of each
+// operator. For one run of the node; unknown where a shape or a rule is
+// missing.
 Dim CountFlops(const NodeView& node);
 
 // ---- Sizes that the shapes of the results and the cost of a node both need.
