@@ -189,8 +189,8 @@ void AddMapping(Parser& parser, MappingOptions& options) {
                "classes, torch_nn keeps all",
                kGranularityNames, "granularity");
   parser.Text("--recording", options.recording_file, "FILE",
-              "recording of the PyTorch model: its modules, calls,\n"
-              "operations and source lines");
+              "recording of the PyTorch model: its modules,\n"
+              "calls, operations and source lines");
   parser.Text("--hierarchy", options.hierarchy_file, "FILE",
               "only the modules and calls of a recording, or a\n"
               "module map of another tool");

@@ -47,7 +47,9 @@ class DoubtFinder {
         continue;
       }
       const Scope& outer = scopes_[scope.parent];
-      const bool none_confirmed = scope.parent == ScopeId{0} && beside_.empty();
+      const bool none_confirmed = scope.parent == ScopeId{0} &&
+                                  beside_.empty() &&
+                                  !graph_.model.initializers().empty();
       scope.doubtful =
           outer.doubtful || none_confirmed || lacks_holder_[scope.parent];
       scope.shareable =

@@ -10,6 +10,8 @@
 #include "core/hierarchy/name_parts.h"
 #include "generated/attention_names.h"
 #include "mapping/evidence/evidence.h"
+#include "onnx_tag/error.h"
+#include "onnx_tag/recording.h"
 
 namespace onnx_tag {
 namespace {
@@ -39,6 +41,29 @@ bool ReadsMatrix(const Model& model, NodeId node) {
         input == kNo<ValueId> ? nullptr : model.InitializerOf(input);
     return tensor != nullptr && tensor->rank >= 2;
   });
+}
+
+// The modules of a recording that was given for its operations are left out
+// where the file has others: it may have been recorded from a part of the
+// model.
+KnownModules FitOrLeave(const HierarchyInputs& file, const WantedFacts& wanted,
+                        ModuleTree& modules) {
+  const auto has_map = [&](const Recording* recording) {
+    return recording != nullptr && wanted.hierarchy != nullptr &&
+           recording->file == wanted.hierarchy->name;
+  };
+  if (!has_map(wanted.trace) && !has_map(wanted.fx)) {
+    return FitHierarchy(file, wanted.hierarchy, modules);
+  }
+  ModuleTree fitted = modules;
+  try {
+    KnownModules known = FitHierarchy(file, wanted.hierarchy, fitted);
+    modules = std::move(fitted);
+    return known;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kUsage) throw;
+    return {};
+  }
 }
 
 void Forget(ScopeFacts& scopes) {
@@ -78,8 +103,8 @@ Evidence GatherEvidence(const GraphFacts& graph, const WantedFacts& wanted) {
     recorded = GatherRecordings(graph, wanted.trace, wanted.fx, {}, modules);
   }
   // The recorded modules must be in the hierarchy, too.
-  evidence.known = FitHierarchy({graph, scopes, parameters, metadata, recorded},
-                                wanted.hierarchy, modules);
+  evidence.known = FitOrLeave({graph, scopes, parameters, metadata, recorded},
+                              wanted, modules);
   scopes = AlignScopes(graph, parameters, std::move(scopes), evidence.known,
                        modules);
   FileModules anchors;
