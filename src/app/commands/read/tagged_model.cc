@@ -272,11 +272,11 @@ MappingFacts ReadFacts(const MappingOptions& options) {
     facts.digests.recording = opened.digest;
     use_modules(opened);
     // A run says where its operations came from; its FX graph says the same.
-    auto& target = opened.recording->trace.empty() ? facts.fx : facts.trace;
-    const bool has_operations =
-        !opened.recording->trace.empty() || !opened.recording->fx.empty();
-    if (target == nullptr && has_operations) {
-      target = std::move(opened.recording);
+    const bool has_run = !opened.recording->trace.empty();
+    if (has_run && facts.trace == nullptr) facts.trace = opened.recording;
+    const bool wants_fx = !has_run || options.strategy == "fx_graph";
+    if (wants_fx && !opened.recording->fx.empty() && facts.fx == nullptr) {
+      facts.fx = opened.recording;
     }
   }
   return facts;
