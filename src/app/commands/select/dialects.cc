@@ -339,11 +339,11 @@ class NameFinder {
 };
 
 // The longer one of two words that start alike comes first.
-using Words =
+using Replacements =
     std::map<std::string_view, std::function<std::string()>, std::greater<>>;
 
 // The template with its words replaced. What replaces them is not looked at.
-std::string Fill(std::string_view text, const Words& words) {
+std::string Fill(std::string_view text, const Replacements& words) {
   std::string filled;
   while (!text.empty()) {
     const std::size_t at = text.find('$');
@@ -395,7 +395,7 @@ ToolInput WriteDialect(const Selection& selection,
   const Names weights = options.weights ? finder.Weights() : Names();
   Names all = names;
   all.insert(all.end(), weights.begin(), weights.end());
-  Words words;
+  Replacements words;
   words["precision"] = [&] {
     return options.precision.ends_with("16") ? "16" : "32";
   };
