@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BoundTags", "GateError", "Module", "Node", "ProgramError", "Recorder", "RecordingError",
            "SemanticMapper", "SemanticQueryInterface", "SourceLine", "Tags",
-           "TagsError", "TracingHierarchyBuilder", "UnknownWord", "__version__", "export_and_record", "export_and_tag", "record",
-           "record_reference", "tag"]
+           "TagsError", "TracingHierarchyBuilder", "UnknownWord", "__version__", "export_and_record", "export_and_tag",
+           "record", "record_reference", "tag"]
 _NEED_TORCH = ("Recorder", "export_and_record", "export_and_tag", "record")
 
 

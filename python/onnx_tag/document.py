@@ -1,4 +1,6 @@
-"""The recording as a file: `onnx-tag-recording/1`, described field by field in docs/reference/schemas/recording.schema.json.
+"""The recording as a file: `onnx-tag-recording/1`.
+
+docs/reference/schemas/recording.schema.json describes every field.
 
 Needs neither torch nor onnx, so that tools which only read or check recordings can use it.
 """

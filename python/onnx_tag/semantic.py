@@ -108,11 +108,13 @@ class SemanticMapper:
         """Every node by its name, or by its id where the name is empty or taken."""
         with tempfile.TemporaryDirectory() as folder:
             options = dict(self.options)
-            path = self.onnx_model
-            if not isinstance(path, (str, os.PathLike)):
-                path = os.path.join(folder, "model.onnx")
+            given: Any = self.onnx_model
+            path: PathLike = os.path.join(folder, "model.onnx")
+            if isinstance(given, (str, os.PathLike)):
+                path = given
+            else:
                 with open(path, "wb") as file:
-                    file.write(self.onnx_model.SerializeToString())
+                    file.write(given.SerializeToString())
             if self.model is not None:
                 from .api import record
                 options["hierarchy"] = os.path.join(folder, "model.recording.json")

@@ -285,7 +285,8 @@ def test_names_of_modelinsider_are_tag_and_record(maker, tmp_path, binary):
     for source in (str(path), onnx.load(str(path))):
         nodes = SemanticMapper(model, source).map_all_nodes()
         assert len(nodes) == len(onnx.load(str(path)).graph.node)
-        assert {"layers.0.fc", "layers.1.fc"} == {node.module for node in nodes.values() if node.op in ("Gemm", "MatMul")}
+        products = {node.module for node in nodes.values() if node.op in ("Gemm", "MatMul")}
+        assert products == {"layers.0.fc", "layers.1.fc"}
         assert {node.class_name for node in nodes.values() if node.module == "layers.0"} == {"Layer"}
     assert set(tmp_path.iterdir()) == before
     builder = TracingHierarchyBuilder()

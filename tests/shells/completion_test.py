@@ -29,7 +29,7 @@ TYPED = [
     ("onnx-tag query model.onnx wit", "onnx-tag query model.onnx within="),
     ("onnx-tag query model.onnx type=atten", "onnx-tag query model.onnx type=attention "),
     ("onnx-tag query model.onnx layer=0 and attention=cr", "onnx-tag query model.onnx layer=0 and attention=cross "),
-    ("onnx-tag select model.onnx type=mask --for ort", "onnx-tag select model.onnx type=mask --for ort-quant "),
+    ("onnx-tag select model.onnx type=mask --for ort-q", "onnx-tag select model.onnx type=mask --for ort-quant "),
     ("onnx-tag export model.onnx --to graph", "onnx-tag export model.onnx --to graphml "),
     ("onnx-tag diff model.onnx --format mark", "onnx-tag diff model.onnx --format markdown "),
 ]
