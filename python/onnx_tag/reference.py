@@ -1,8 +1,8 @@
 """A recorded run of a PyTorch model: what its modules gave, for comparisons without PyTorch.
 
 A reference is a zip file: `reference.json` (docs/reference/schemas/reference.schema.json) and arrays as .npy files. Of
-every output of every module it has statistics and a sample of at most 65,536 values; whole tensors on request. Nothing in it is
-executed when it is read, and its size is bounded when it is written.
+every output of every module it has statistics and a sample of at most 65,536 values; whole tensors on request. Nothing
+in it is executed when it is read, and its size is bounded when it is written.
 """
 from __future__ import annotations
 
