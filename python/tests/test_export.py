@@ -61,6 +61,8 @@ def maker(tmp_path):
     path.write_text(MAKER)
     return path
 
+RECORDED = "recording.json: 8 modules\n  use it: onnx-tag MODEL --recording recording.json\n"
+
 
 def make(maker):
     space = {}
@@ -89,7 +91,7 @@ def command(capsys, monkeypatch):
 def test_it_runs_as_a_module(maker, tmp_path):
     done = subprocess.run([sys.executable, "-m", "onnx_tag", "record", "maker_under_test:alone"], cwd=tmp_path,
                           env=dict(os.environ, PYTHONPATH=str(ROOT / "python")), capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "recording.json: 8 modules\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, RECORDED, "")
 
 
 @pytest.mark.parametrize("dynamo", [False, True])
@@ -154,7 +156,7 @@ def test_the_command_records_and_says_what(maker, tmp_path, command):
 
 
 def test_the_command_takes_a_file_and_a_model_without_inputs(maker, tmp_path, command):
-    assert command(tmp_path, "record", "maker_under_test.py:alone")[:2] == (0, "recording.json: 8 modules\n")
+    assert command(tmp_path, "record", "maker_under_test.py:alone")[:2] == (0, RECORDED)
     assert command("/", "record", f"{maker}:make", "--modules-only", "-o", str(tmp_path / "m.json"))[0] == 0
     assert "events" not in json.loads((tmp_path / "m.json").read_text())
     assert command(tmp_path, "record", "maker_under_test:keywords", "--run", "eager")[0] == 0
