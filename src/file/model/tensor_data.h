@@ -51,6 +51,8 @@ bool UseElement(std::int32_t data_type, Bytes elements, std::size_t index,
                 sizeof number);
     return number;
   };
+  // Each case reads another type.
+  // NOLINTBEGIN(bugprone-branch-clone)
   switch (data_type) {
     case kFloat:
       return use(at(float())), true;
@@ -79,6 +81,7 @@ bool UseElement(std::int32_t data_type, Bytes elements, std::size_t index,
     default:
       return false;
   }
+  // NOLINTEND(bugprone-branch-clone)
 }
 
 // The first elements as people read them: "0.125", "[1, 8, 4, 8]", "[1, 2,
