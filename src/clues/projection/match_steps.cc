@@ -170,11 +170,6 @@ class StepMatcher {
     return false;
   }
 
-  static bool HasMatrix(const std::vector<Shape>& weights) {
-    return std::any_of(weights.begin(), weights.end(),
-                       [](const Shape& shape) { return shape.size() > 1; });
-  }
-
   // 1 if all sizes that both know are equal; -1 if the numbers of elements
   // differ.
   static int CompareShapes(const Shape& a, const Shape& b) {

@@ -3,6 +3,7 @@
 #ifndef ONNX_TAG_CLUES_PROJECTION_NODE_TOKENS_H_
 #define ONNX_TAG_CLUES_PROJECTION_NODE_TOKENS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -26,6 +27,11 @@ struct NodeToken {
       sources;  // past nodes that are no tokens; as they are read
   std::vector<Shape> weights;  // dims sorted
 };
+
+inline bool HasMatrix(const std::vector<Shape>& weights) {
+  return std::any_of(weights.begin(), weights.end(),
+                     [](const Shape& shape) { return shape.size() > 1; });
+}
 
 struct NodeTokens {
   IdVector<NodeTokenId, NodeToken> tokens;

@@ -114,9 +114,7 @@ class Projector {
   // A layer that tools have moved is not a part of what it stands beside.
   bool ReadsMatrix(NodeId node) const {
     const NodeTokenId id = table_.by_node[node];
-    return id != kNo<NodeTokenId> &&
-           std::any_of(tokens_[id].weights.begin(), tokens_[id].weights.end(),
-                       [](const Shape& shape) { return shape.size() > 1; });
+    return id != kNo<NodeTokenId> && HasMatrix(tokens_[id].weights);
   }
 
   bool HasNeighbourIn(NodeId node, ModuleId module) const {

@@ -118,16 +118,23 @@ class DoubtFinder {
   // if it holds a weight that nobody else reads, and not if it is a single
   // operation, such as an activation or a pool: each parent mostly has its own.
   IdVector<ScopeId, bool> FindServants() const {
+    // Only of scopes that somebody will ask about, and of those inside them.
+    IdVector<ScopeId, bool> asked(scopes_.size(), false);
+    // The id of a parent is smaller than the ids of its children.
+    for (const ScopeId id : AllIds<ScopeId>(scopes_.size())) {
+      asked[id] =
+          id != ScopeId{0} && (asked[scopes_[id].parent] ||
+                               (has_namesake_[id] && !scopes_[id].proven));
+    }
     IdVector<ScopeId, std::uint32_t> operations(scopes_.size(), 0);
     IdVector<ScopeId, bool> holds_weight(scopes_.size(), false);
     for (const NodeId node : graph_.model.Nodes()) {
       const ScopeId scope = facts_.ScopeOf(node);
-      if (scope == kNo<ScopeId>) continue;
+      if (scope == kNo<ScopeId> || !asked[scope]) continue;
       if (IsOperation(node)) ++operations[scope];
       holds_weight[scope] = holds_weight[scope] || HoldsWeight(node);
     }
     IdVector<ScopeId, bool> servants(scopes_.size(), false);
-    // The id of a parent is smaller than the ids of its children.
     for (std::size_t i = scopes_.size(); i-- > 1;) {
       const ScopeId id = MakeId<ScopeId>(i);
       servants[id] = operations[id] > 1 && !holds_weight[id];

@@ -55,12 +55,27 @@ enum Reach : std::uint16_t {
 struct RoleFacts {
   RoleFacts(const GraphFacts& g, const Tagging& t,
             const RoleVocabulary& vocabulary)
-      : graph(g), model(g.model), tagging(t), words(vocabulary) {}
+      : graph(g),
+        model(g.model),
+        tagging(t),
+        words(vocabulary),
+        data_inputs(g.model.node_count(), 0) {
+    for (const NodeId node : model.Nodes()) {
+      for (const ValueId input : model.Inputs(node)) {
+        // Saturates: only none, one and several are told apart.
+        if (data_inputs[node] < 2 && graph.data.IsComputed(input) &&
+            !IsScale(input)) {
+          ++data_inputs[node];
+        }
+      }
+    }
+  }
 
   const GraphFacts& graph;
   const Model& model;
   const Tagging& tagging;
   RoleLookup words;
+  IdVector<NodeId, std::uint8_t> data_inputs;  // 0, 1, or 2 for more
 
   // By operation, each once: the lines of data/roles.txt.
   std::vector<std::vector<std::uint16_t>> op_lines;
@@ -108,13 +123,7 @@ struct RoleFacts {
   bool IsShape(NodeId node) const {
     return (flow[node] & kFromShape) != 0 || reach[node] == kToShape;
   }
-  int DataInputs(NodeId node) const {
-    int count = 0;
-    for (const ValueId input : model.Inputs(node)) {
-      count += graph.data.IsComputed(input) && !IsScale(input);
-    }
-    return count;
-  }
+  int DataInputs(NodeId node) const { return data_inputs[node]; }
   // The scale or the zero point of a quantized value, or a product of scales.
   bool IsScale(ValueId value) const {
     const NodeId producer = Producer(value);

@@ -64,6 +64,9 @@ class SuffixTable {
 
  private:
   static constexpr std::uint8_t kEnd = 0xff;
+  static constexpr std::uint64_t BitOf(char c) {
+    return 1ULL << (static_cast<unsigned char>(c) & 63);
+  }
   struct Entry {
     Rule rule;
     std::string_view letters;  // of rule.text, without `#`
@@ -84,12 +87,16 @@ class SuffixTable {
       std::string_view letters = literal;
       letters.remove_suffix(TrailingDigits(letters));
       std::uint8_t& head = heads_[static_cast<unsigned char>(letters.back())];
+      before_[static_cast<unsigned char>(letters.back())] |=
+          letters.size() > 1 ? BitOf(letters[letters.size() - 2]) : ~0ULL;
       entries_.push_back({rule, literal, head});
       head = static_cast<std::uint8_t>(entries_.size() - 1);
     }
   }
 
   std::array<std::uint8_t, 256> heads_;
+  // By last byte: which bytes stand before it in a rule, as bits.
+  std::array<std::uint64_t, 256> before_{};
   std::vector<Entry> entries_;
 };
 
@@ -141,9 +148,13 @@ const Rule* SuffixTable::Match(std::string_view name,
   letters.remove_suffix(TrailingDigits(name));
   if (letters.empty()) return nullptr;
   const bool numbered = letters.size() != name.size();
+  const auto last = static_cast<unsigned char>(letters.back());
+  if (letters.size() > 1 &&
+      (before_[last] & BitOf(letters[letters.size() - 2])) == 0) {
+    return nullptr;
+  }
   const Rule* best = nullptr;
-  for (std::uint8_t at = heads_[static_cast<unsigned char>(letters.back())];
-       at != kEnd; at = entries_[at].next) {
+  for (std::uint8_t at = heads_[last]; at != kEnd; at = entries_[at].next) {
     const auto& [rule, suffix, next] = entries_[at];
     if (best != nullptr && best->text.size() >= rule.text.size()) continue;
     const bool any_digits = suffix.size() != rule.text.size();
