@@ -34,6 +34,7 @@ constexpr std::string_view kDialectNames[] = {
     "unknown",         "torchscript",      "torchscript-old", "dynamo",
     "dynamo-stripped", "dynamo-functions", "functions",       "onnxscript",
     "genai",           "tf2onnx",          "paddle",          "onnxruntime",
+    "class-path",
 };
 
 // Whether ONNX Runtime gives this name to what it fuses.

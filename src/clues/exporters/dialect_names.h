@@ -28,6 +28,7 @@ enum class Dialect {
   kTf2onnx,          // `model/dense/MatMul`, `MatMul__283`
   kPaddle,           // `Conv.0`, `p2o.Conv.0`
   kOnnxRuntime,      // `Attention_0`, `gemm_input_reshape_token_3`
+  kClassPath,        // `/BertModel/BertEncoder/BertLayer.0/Add`
 };
 
 // "torchscript", "dynamo-stripped": for reports.

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "core/hierarchy/name_parts.h"
 #include "generated/attention_names.h"
+#include "mapping/evidence/class_scopes.h"
 #include "mapping/evidence/evidence.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/recording.h"
@@ -73,6 +74,20 @@ void Forget(ScopeFacts& scopes) {
   for (auto&& named : scopes.named_by_constant) named = false;
 }
 
+// The recipe book knows attributes that a class alone does not say.
+void AddClassClaims(ClassClaims classes, Evidence& evidence) {
+  if (classes.named.empty() && classes.unnamed.empty()) return;
+  IdVector<NodeId, bool> known(evidence.model.node_count(), false);
+  for (const Claim& claim : evidence.recipes) known[claim.node] = true;
+  evidence.named = std::move(classes.named);
+  for (const Claim& claim : classes.unnamed) {
+    if (!known[claim.node]) evidence.named.push_back(claim);
+  }
+  std::stable_sort(
+      evidence.named.begin(), evidence.named.end(),
+      [](const Claim& a, const Claim& b) { return a.node < b.node; });
+}
+
 }  // namespace
 
 Evidence GatherEvidence(const GraphFacts& graph, const WantedFacts& wanted) {
@@ -94,6 +109,8 @@ Evidence GatherEvidence(const GraphFacts& graph, const WantedFacts& wanted) {
   DistrustShared(model, metadata, parameters);
   static_cast<DialectFacts&>(evidence) =
       GatherDialectNames(model, exporter, parameters, modules);
+  const IdVector<NodeId, ScopeId> class_scopes =
+      TakeClassScopes(parameters, wanted.hierarchy != nullptr, modules, scopes);
   evidence.only_root_is_named = IsOnlyRootNamed(evidence);
   if (evidence.only_root_is_named) {
     Forget(scopes);
@@ -140,6 +157,9 @@ Evidence GatherEvidence(const GraphFacts& graph, const WantedFacts& wanted) {
   static_cast<RecipeFacts&>(evidence) = GatherRecipes(
       graph, exporter, scopes,
       metadata.metadata.size() + evidence.inlined.size(), wanted.book, modules);
+  AddClassClaims(PlaceClassScopes(graph, parameters, scopes, class_scopes,
+                                  evidence.known, recorded, modules),
+                 evidence);
   static_cast<RuleFacts&>(evidence) =
       GatherRules(model, parameters, wanted.rules, modules);
   static_cast<ModuleUses&>(evidence) =
