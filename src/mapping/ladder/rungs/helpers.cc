@@ -109,12 +109,11 @@ class Consumers : RungBase {
  public:
   Consumers(const Evidence& evidence, const Placed& placed)
       : RungBase(evidence, placed),
-        hidden_(model_.node_count(), false),
+        hidden_(PartsOfHidden()),
         found_(model_.node_count(), kNo<ModuleId>),
         sure_(model_.node_count(), Confidence::kHigh) {}
 
   std::vector<Claim> Run() {
-    FindPartsOfHidden();
     for (std::size_t i = model_.node_count(); i-- > 0;) {
       const auto node = MakeId<NodeId>(i);
       if (IsOpen(node)) {
@@ -130,20 +129,6 @@ class Consumers : RungBase {
   }
 
  private:
-  // What a quantizer made of a product whose module no name tells: it is not of
-  // the module that reads the result.
-  void FindPartsOfHidden() {
-    for (const NodeId node : model_.Nodes()) {
-      if (!IsOpen(node) || !ops_.Is(node, OpKind::kInteger) ||
-          !ReadsConstantWeight(node)) {
-        continue;
-      }
-      for (const NodeId part : PartsOfQuantized(evidence_, node)) {
-        if (part != kNo<NodeId>) hidden_[part] = true;
-      }
-    }
-  }
-
   void Consider(NodeId node) {
     if (IsResult(node)) return;
     ModuleId module = kNo<ModuleId>;
@@ -174,7 +159,7 @@ class Consumers : RungBase {
     return false;
   }
 
-  IdVector<NodeId, bool> hidden_;
+  const IdVector<NodeId, bool> hidden_;
   IdVector<NodeId, ModuleId> found_;
   // A claim is no surer than those of its consumers.
   IdVector<NodeId, Confidence> sure_;
@@ -188,11 +173,23 @@ std::vector<Claim> ProposeForCarriers(const Evidence& evidence,
   std::vector<Claim> claims;
   for (const NodeId node : model.Nodes()) {
     if (placed[node].tagged() || !evidence.is_carrier[node]) continue;
-    const ParameterId id = evidence.ParameterOf(FirstOutput(model, node));
+    ParameterId id = evidence.ParameterOf(FirstOutput(model, node));
+    // A scale has the name of its tensor; several may have equal values.
+    const auto inputs = model.Inputs(node);
+    const ParameterId scale =
+        evidence.graph.ops.Is(node,
+                              {OpKind::kQuantizer, OpKind::kDequantizer}) &&
+                inputs.size() > 1
+            ? evidence.ParameterOf(inputs[1])
+            : kNo<ParameterId>;
+    if (scale != kNo<ParameterId>) id = scale;
     if (id == kNo<ParameterId>) continue;
-    claims.push_back({node, evidence.parameters[id].module, Confidence::kMedium,
-                      Source::kParameter,
-                      "it only passes on a parameter of this module"});
+    const Parameter& parameter = evidence.parameters[id];
+    claims.push_back(
+        {node, parameter.module,
+         parameter.trusted || scale != kNo<ParameterId> ? Confidence::kMedium
+                                                        : Confidence::kLow,
+         Source::kParameter, "it only passes on a parameter of this module"});
   }
   return claims;
 }

@@ -16,6 +16,7 @@ class AttentionCores : RungBase {
  public:
   AttentionCores(const Evidence& evidence, const Placed& placed)
       : RungBase(evidence, placed),
+        hidden_(PartsOfHidden()),
         core_of_(model_.node_count(), kNo<NodeId>) {}
 
   std::vector<Claim> Run() {
@@ -38,6 +39,11 @@ class AttentionCores : RungBase {
   // A Linear with or without a name: a product with a constant weight.
   bool IsProjection(NodeId node) const {
     return IsLike(node, Op::kGemm) || ReadsConstantWeight(node);
+  }
+
+  bool IsInNorm(NodeId node) const {
+    const auto* const part = evidence_.graph.composites().Of(node);
+    return part != nullptr && IsNorm(part->kind);
   }
 
   bool IsShape(NodeId node) const { return ops_.Is(node, OpKind::kShapeOf); }
@@ -86,10 +92,11 @@ class AttentionCores : RungBase {
     for (const NodeId node : region_) {
       // All layers do this alike: it is the part that nobody knows.
       if (own_code && IsShared(node)) continue;
-      // The projections are submodules whose names are lost.
-      const bool projection = IsProjection(node);
+      // Projections and norms are submodules whose names are lost.
+      const bool submodule =
+          IsProjection(node) || hidden_[node] || IsInNorm(node);
       Propose(node, module,
-              projection || doubtful ? Confidence::kLow : Confidence::kMedium,
+              submodule || doubtful ? Confidence::kLow : Confidence::kMedium,
               Source::kOperation,
               guessed ? "it is part of an attention; the name is the usual one "
                         "after this norm"
@@ -170,6 +177,7 @@ class AttentionCores : RungBase {
                : AfterReturn(placed_[node].module);
   }
 
+  const IdVector<NodeId, bool> hidden_;
   IdVector<NodeId, NodeId> core_of_;  // the softmax whose region it is in
   std::vector<NodeId> region_;
   ModuleId sources_ = kNo<ModuleId>;

@@ -86,6 +86,20 @@ bool RungBase::ReadsConstantWeight(NodeId node) const {
   return false;
 }
 
+IdVector<NodeId, bool> RungBase::PartsOfHidden() const {
+  IdVector<NodeId, bool> hidden(model_.node_count(), false);
+  for (const NodeId node : model_.Nodes()) {
+    if (!IsOpen(node) || !ops_.Is(node, OpKind::kInteger) ||
+        !ReadsConstantWeight(node)) {
+      continue;
+    }
+    for (const NodeId part : PartsOfQuantized(evidence_, node)) {
+      if (part != kNo<NodeId>) hidden[part] = true;
+    }
+  }
+  return hidden;
+}
+
 IdVector<ModuleId, bool> RungBase::ModulesWithArithmetic() const {
   IdVector<ModuleId, bool> own(tree_.size(), false);
   for (const Parameter& parameter : evidence_.parameters) {

@@ -64,6 +64,9 @@ class RungBase {
   // Whether it computes with a weight that is constant: a layer, with or
   // without a name. The table says which inputs of an operator are weights.
   bool ReadsConstantWeight(NodeId node) const;
+  // By node: whether a quantizer made it of a product whose module no name
+  // tells. It is not of the module that reads the result.
+  IdVector<NodeId, bool> PartsOfHidden() const;
   // Whether it pools. Between two layers it is as likely their caller's as the
   // second one's.
   bool IsPool(NodeId node) const {
