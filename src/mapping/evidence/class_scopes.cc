@@ -17,7 +17,7 @@ namespace {
 using Atoms = ModuleTree::Atoms;
 
 bool IsClassWord(std::string_view word) {
-  return !word.empty() && word.front() >= 'A' && word.front() <= 'Z';
+  return !word.empty() && hierarchy::IsUpper(word.front());
 }
 
 // The class in the last segment: "BertLayer" of "BertLayer.0".

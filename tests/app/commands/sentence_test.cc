@@ -116,9 +116,9 @@ TEST_F(SentenceTest, OperatorsThatDoTheWorkAreTheirRole) {
 
 TEST_F(SentenceTest, TheRootAndUnknownClassesHaveNoFalseNames) {
   EXPECT_EQ(Say("Identity", "", Role()),
-            "This Identity belongs to a module: <root>, a BertModel; certain");
+            "This Identity belongs to <root>, a BertModel; certain");
   EXPECT_EQ(Say("Add", "pooler", Role()),
-            "This Add belongs to a module: pooler; certain");
+            "This Add belongs to pooler; certain");
 }
 
 TEST_F(SentenceTest, AnUntaggedNodeIsSaidToBeOne) {

@@ -14,6 +14,7 @@
 #include "app/render/facts.h"
 #include "app/render/render.h"
 #include "core/graph/operators.h"
+#include "core/hierarchy/name_parts.h"
 #include "core/tagging/module_format.h"
 #include "core/tagging/words.h"
 #include "file/model/model_file.h"
@@ -94,16 +95,18 @@ std::string Words(std::string text) {
 }
 
 std::string_view Article(std::string_view noun) {
-  const bool vowel =
-      !noun.empty() &&
-      std::string_view("aeioAEIO").find(noun.front()) != std::string_view::npos;
-  return vowel ? "an" : "a";
+  const auto begins = [&](std::string_view with) {
+    return !noun.empty() && with.find(noun.front()) != std::string_view::npos;
+  };
+  const bool spelled = noun.size() > 1 && hierarchy::IsUpper(noun[1]);  // LSTM
+  return begins("aeioAEIO") || (spelled && begins("FHLMNRSX")) ? "an" : "a";
 }
 
 // "query", "up projection"
 std::string PartText(const Role& role) {
   const std::string& part = role.component;
   if (part == "qkv") return "query, key and value";
+  if (part == "lm") return "language model";
   if (part == "gate" || part == "up" || part == "down") {
     return part + " projection";
   }
@@ -140,6 +143,7 @@ std::string WhatItDoes(const Role& role, std::string_view op) {
     return fmt::format("{} the {} of {}", core ? "is" : "belongs to", part,
                        owner);
   }
+  if (part == "ids") return "belongs to the ids of positions";
   std::string noun(phrase.noun);
   if (is_projection) {
     noun = fmt::format("{} of {} {}", part, Article(noun), noun);
@@ -441,7 +445,6 @@ std::string Sentence(const Model& model, const Tagging& tagging, NodeId node) {
       WhatItDoes(SaidRole(model, tagging, tag), model.OpType(node));
   const std::string serves = WhatItServes(model, node, does);
   if (!serves.empty()) does = serves;
-  if (does.empty()) does = "belongs to a module";
   const std::string class_text = ClassText(tagging, tag.module);
   std::string sure(EnumToWord(kConfidenceNames, tag.confidence));
   if (const ModuleFacts* const facts = tagging.FactsOf(tag.module);
@@ -450,7 +453,8 @@ std::string Sentence(const Model& model, const Tagging& tagging, NodeId node) {
     sure = fmt::format("module {}, class {}", sure,
                        EnumToWord(kConfidenceNames, facts->class_confidence));
   }
-  return Message("This {} {}: {}{}{}; {}{}", op, does,
+  does += does.empty() ? "belongs to" : ":";
+  return Message("This {} {} {}{}{}; {}{}", op, does,
                  tagging.modules.Shown(tag.module),
                  class_text.empty() ? "" : ", ", class_text, sure,
                  tag.source == Source::kStructure
