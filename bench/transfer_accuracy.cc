@@ -24,10 +24,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/interner.h"
 #include "base/text.h"
 #include "command_line.h"
 #include "core/tagging/sidecar.h"
+#include "onnx_tag/interner.h"
 #include "onnx_tag/mapping.h"
 #include "onnx_tag/transfer.h"
 #include "onnx_tag_schema.pb.h"

@@ -13,8 +13,9 @@
 set(ONNX_TAG_STOREYS base file core clues mapping uses app)
 
 # Which layer each public header belongs to.
-set(ONNX_TAG_HEADER_LAYERS error=base model=model hierarchy=hierarchy tagging=tagging mapping=ladder
-  query=query recording=recording transfer=transfer tagger=library)
+set(ONNX_TAG_HEADER_LAYERS bytes=base error=base ids=base interner=base message=base model=model
+  hierarchy=hierarchy source_lines=tagging tagging=tagging mapping=ladder query=query recording=recording
+  transfer=transfer tagger=library)
 
 if(WIN32)
   set(ONNX_TAG_OTHER_SYSTEMS "posix|linux|macos")

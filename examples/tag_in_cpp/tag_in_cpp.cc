@@ -1,4 +1,4 @@
-// tag_in_cpp MODEL OUT [MODULE_MAP]: tags a model and prints its attention.
+// tag_in_cpp MODEL OUT [RECORDING]: tags a model and prints its attention.
 // Writes OUT.onnx, OUT.tags.json and OUT.stripped.onnx.
 #include <onnx_tag/tagger.h>
 
@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   try {
     onnx_tag::Tagger tagger(argv[1]);
     onnx_tag::TaggerOptions options;
-    if (argc > 3) options.hierarchy_file = argv[3];
+    if (argc > 3) options.recording_file = argv[3];
     tagger.Map(options);
     std::cout << tagger.tagged_count() << " of " << tagger.node_count()
               << " nodes\n";

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/text.h"
+#include "onnx_tag/message.h"
 
 namespace onnx_tag {
 

@@ -18,8 +18,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/ids.h"
-#include "base/interner.h"
+#include "onnx_tag/ids.h"
+#include "onnx_tag/interner.h"
 
 namespace onnx_tag {
 

@@ -19,10 +19,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/bytes.h"
-#include "base/ids.h"
-#include "base/interner.h"
-#include "file/wire/rewrite.h"
+#include "onnx_tag/bytes.h"
+#include "onnx_tag/ids.h"
+#include "onnx_tag/interner.h"
 
 namespace onnx_tag {
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/ids.h"
+#include "onnx_tag/ids.h"
 
 namespace onnx_tag {
 

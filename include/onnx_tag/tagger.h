@@ -21,8 +21,12 @@ namespace onnx_tag {
 
 struct TaggerOptions {
   std::string strategy = "enhanced_semantic";
-  // The module map that the companion recorded from the PyTorch model, or a
-  // sidecar of ModelInsider or winml-cli; "": none.
+  // What the companion recorded from the PyTorch model
+  // (docs/guide/companion.md): modules, calls, operations, source lines; "":
+  // none.
+  std::string recording_file;
+  // A module map alone: of a recording, or a sidecar of ModelInsider or
+  // winml-cli; "": none.
   std::string hierarchy_file;
 };
 

@@ -13,10 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/ids.h"
-#include "core/tagging/source_lines.h"
 #include "onnx_tag/hierarchy.h"
+#include "onnx_tag/ids.h"
 #include "onnx_tag/model.h"
+#include "onnx_tag/source_lines.h"
 
 namespace onnx_tag {
 

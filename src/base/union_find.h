@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/ids.h"
+#include "onnx_tag/ids.h"
 
 namespace onnx_tag {
 

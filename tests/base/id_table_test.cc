@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "base/interner.h"
+#include "onnx_tag/interner.h"
 
 namespace onnx_tag {
 namespace {

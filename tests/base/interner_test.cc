@@ -1,4 +1,4 @@
-#include "base/interner.h"
+#include "onnx_tag/interner.h"
 
 #include <gtest/gtest.h>
 

@@ -342,7 +342,7 @@ struct ReportOptions {
 };
 Result RunReport(const ReportOptions& options, Terminal& terminal);
 
-// "0.3.0"
+// "0.4.0"
 std::string_view ToolVersion();
 
 }  // namespace onnx_tag

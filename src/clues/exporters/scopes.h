@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "base/ids.h"
-#include "base/interner.h"
 #include "clues/exporters/dialect_names.h"
 #include "core/graph/graph_facts.h"
 #include "onnx_tag/hierarchy.h"
+#include "onnx_tag/ids.h"
+#include "onnx_tag/interner.h"
 
 namespace onnx_tag {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/tagging/source_lines.h"
 #include "onnx_tag/model.h"
+#include "onnx_tag/source_lines.h"
 
 namespace onnx_tag {
 

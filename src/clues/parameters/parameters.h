@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/ids.h"
 #include "clues/exporters/dialect_names.h"
 #include "clues/exporters/functions/local_functions.h"
 #include "clues/exporters/scopes.h"
 #include "core/graph/graph_facts.h"
 #include "onnx_tag/hierarchy.h"
+#include "onnx_tag/ids.h"
 #include "onnx_tag/model.h"
 
 namespace onnx_tag {

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/ids.h"
 #include "clues/projection/run_steps.h"
 #include "core/graph/graph_facts.h"
+#include "onnx_tag/ids.h"
 #include "onnx_tag/model.h"
 
 namespace onnx_tag {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/ids.h"
 #include "clues/projection/torch_ops.h"
+#include "onnx_tag/ids.h"
 #include "onnx_tag/recording.h"
 
 namespace onnx_tag {

@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/ids.h"
 #include "core/graph/operators.h"
+#include "onnx_tag/ids.h"
 
 namespace onnx_tag {
 

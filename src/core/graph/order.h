@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/ids.h"
+#include "onnx_tag/ids.h"
 #include "onnx_tag/model.h"
 
 namespace onnx_tag {

@@ -7,8 +7,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/ids.h"
 #include "core/graph/data_values.h"
+#include "onnx_tag/ids.h"
 #include "onnx_tag/model.h"
 
 namespace onnx_tag {

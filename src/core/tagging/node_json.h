@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/tagging/module_format.h"
-#include "core/tagging/source_lines.h"
 #include "file/json/reader.h"
 #include "file/json/writer.h"
+#include "onnx_tag/source_lines.h"
 #include "onnx_tag/tagging.h"
 
 namespace onnx_tag {

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "base/hash.h"
-#include "base/interner.h"
+#include "onnx_tag/interner.h"
 #include "onnx_tag/tagging.h"
 
 namespace onnx_tag {

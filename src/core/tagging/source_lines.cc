@@ -1,5 +1,5 @@
 // Tested by tests/core/tagging/source_lines_test.cc.
-#include "core/tagging/source_lines.h"
+#include "onnx_tag/source_lines.h"
 
 #include <fmt/core.h>
 

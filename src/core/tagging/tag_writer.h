@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "base/ids.h"
 #include "core/tagging/module_format.h"
 #include "core/tagging/renames.h"
 #include "file/wire/rewrite.h"
+#include "onnx_tag/ids.h"
 #include "onnx_tag/tagging.h"
 
 namespace onnx_tag {

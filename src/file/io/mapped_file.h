@@ -11,9 +11,9 @@
 #include <cstdint>
 #include <string>
 
-#include "base/bytes.h"
 #include "file/io/descriptor.h"
 #include "file/io/file_status.h"
+#include "onnx_tag/bytes.h"
 
 namespace onnx_tag {
 

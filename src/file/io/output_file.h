@@ -19,12 +19,12 @@
 #include <string>
 #include <vector>
 
-#include "base/bytes.h"
 #include "file/io/descriptor.h"
 #include "file/io/inputs.h"
 #include "file/io/mapped_file.h"
 #include "file/io/signals.h"
 #include "file/io/system_calls.h"
+#include "onnx_tag/bytes.h"
 
 namespace onnx_tag {
 

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes.h"
 #include "file/model/onnx_fields.h"
 #include "file/wire/field_reader.h"
+#include "onnx_tag/bytes.h"
 #include "onnx_tag/model.h"
 
 namespace onnx_tag {

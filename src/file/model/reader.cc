@@ -9,6 +9,7 @@
 #include "file/model/check_message.h"
 #include "file/model/field_kinds.h"
 #include "file/model/onnx_fields.h"
+#include "file/wire/rewrite.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes.h"
 #include "file/model/element_types.h"
+#include "onnx_tag/bytes.h"
 
 namespace onnx_tag {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes.h"
+#include "onnx_tag/bytes.h"
 
 namespace onnx_tag::protobuf {
 

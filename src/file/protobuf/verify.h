@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/bytes.h"
+#include "onnx_tag/bytes.h"
 #include "onnx_tag/model.h"
 
 namespace onnx_tag {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/bytes.h"
+#include "onnx_tag/bytes.h"
 
 namespace onnx_tag::wire {
 

@@ -18,8 +18,8 @@
 #include <limits>
 #include <optional>
 
-#include "base/bytes.h"
 #include "file/wire/encoding.h"
+#include "onnx_tag/bytes.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag::wire {

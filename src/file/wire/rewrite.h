@@ -43,20 +43,9 @@
 #include <string>
 #include <vector>
 
-#include "base/bytes.h"
+#include "onnx_tag/bytes.h"
 
 namespace onnx_tag::wire {
-
-using MessageId = std::uint32_t;
-
-// A message nested in the file.
-struct Message {
-  std::uint64_t begin = 0;  // of the payload, from the start of the file
-  std::uint64_t size = 0;   // of the payload
-  MessageId parent = 0;
-  std::uint8_t prefix_width = 0;
-};
-static_assert(sizeof(Message) <= 24);
 
 // The message that `field` of `file` holds.
 struct Field;

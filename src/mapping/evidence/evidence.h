@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/ids.h"
 #include "clues/exporters/dialect_names.h"
 #include "clues/exporters/functions/local_functions.h"
 #include "clues/exporters/scopes.h"
@@ -22,6 +21,7 @@
 #include "clues/recording/module_map.h"
 #include "core/graph/graph_facts.h"
 #include "onnx_tag/hierarchy.h"
+#include "onnx_tag/ids.h"
 #include "onnx_tag/model.h"
 #include "onnx_tag/tagging.h"
 

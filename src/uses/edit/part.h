@@ -10,8 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/bytes.h"
 #include "file/protobuf/messages.h"
+#include "file/wire/rewrite.h"
+#include "onnx_tag/bytes.h"
 #include "uses/edit/graph_edit.h"
 #include "uses/sizes/shapes.h"
 

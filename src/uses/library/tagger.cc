@@ -3,7 +3,6 @@
 
 #include <optional>
 
-#include "clues/recording/module_map.h"
 #include "core/tagging/sidecar.h"
 #include "core/tagging/tag_writer.h"
 #include "file/io/inputs.h"
@@ -13,6 +12,7 @@
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
 #include "onnx_tag/query.h"
+#include "uses/library/facts.h"
 
 namespace onnx_tag {
 namespace {
@@ -81,17 +81,18 @@ Tagger& Tagger::operator=(Tagger&&) noexcept = default;
 void Tagger::Map(const TaggerOptions& options) {
   MappingOptions mapping;
   mapping.strategy = options.strategy;
-  MappingFacts facts;
-  if (!options.hierarchy_file.empty()) {
-    const MappedFile file = MappedFile::Open(options.hierarchy_file);
-    ModuleMap map = ReadModuleMap(file.bytes());
-    map.name = options.hierarchy_file;
-    facts.hierarchy = std::make_shared<const ModuleMap>(std::move(map));
-    mapping.hierarchy_file = options.hierarchy_file;
-    state_->inputs.Add(file, "the module map");
-  }
-  state_->tagging = state_->file.Map(
+  mapping.recording_file = options.recording_file;
+  mapping.hierarchy_file = options.hierarchy_file;
+  const MappingFacts facts = ReadFacts(mapping);
+  AddFactFiles(mapping, state_->inputs);
+  Tagging tagging = state_->file.Map(
       [&](const Model& model) { return MapNodes(model, mapping, facts); });
+  // Not "": `tag --skip-current` must not take the sidecar for one without
+  // facts.
+  const MappingFacts::Digests& digests = facts.digests;
+  const std::string files = digests.recording + digests.hierarchy;
+  if (!files.empty()) tagging.options = DigestOf(files);
+  state_->tagging = std::move(tagging);
 }
 
 std::size_t Tagger::node_count() const {

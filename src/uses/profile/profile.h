@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes.h"
-#include "base/ids.h"
+#include "onnx_tag/bytes.h"
+#include "onnx_tag/ids.h"
 
 namespace onnx_tag::profile {
 

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes.h"
 #include "file/model/attributes.h"
 #include "file/model/tensor_data.h"
+#include "onnx_tag/bytes.h"
 #include "uses/sizes/numbers.h"
 
 namespace onnx_tag::sizes {

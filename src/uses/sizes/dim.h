@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "base/ids.h"
+#include "onnx_tag/ids.h"
 
 namespace onnx_tag::sizes {
 

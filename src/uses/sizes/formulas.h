@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "base/bit_cast.h"
-#include "base/interner.h"
+#include "onnx_tag/interner.h"
 #include "uses/sizes/dim.h"
 
 namespace onnx_tag::sizes {

@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/bytes.h"
+#include "onnx_tag/bytes.h"
 #include "onnx_tag/model.h"
 #include "uses/sizes/formulas.h"
 #include "uses/sizes/numbers.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/bytes.h"
+#include "onnx_tag/bytes.h"
 
 namespace onnx_tag::weights {
 

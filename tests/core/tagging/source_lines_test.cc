@@ -1,4 +1,4 @@
-#include "core/tagging/source_lines.h"
+#include "onnx_tag/source_lines.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,10 +4,10 @@
 #include <map>
 #include <unordered_map>
 
-#include "base/interner.h"
 #include "book_maker/book_words.h"
 #include "book_maker/call_frames.h"
 #include "onnx_tag/error.h"
+#include "onnx_tag/interner.h"
 
 namespace onnx_tag::recipes {
 namespace {

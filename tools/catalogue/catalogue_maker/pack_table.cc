@@ -5,10 +5,10 @@
 #include <set>
 #include <tuple>
 
-#include "base/interner.h"
 #include "catalogue_maker/source.h"
 #include "mapping/classes/catalogue/class_rules.h"
 #include "onnx_tag/error.h"
+#include "onnx_tag/interner.h"
 
 namespace onnx_tag::catalogue {
 namespace {

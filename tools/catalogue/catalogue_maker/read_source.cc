@@ -2,10 +2,10 @@
 #include <charconv>
 #include <unordered_map>
 
-#include "base/ids.h"
 #include "base/text.h"
 #include "catalogue_maker/source.h"
 #include "onnx_tag/error.h"
+#include "onnx_tag/ids.h"
 
 namespace onnx_tag::catalogue {
 namespace {

@@ -117,7 +117,7 @@ class NoteBook {
     return terminal_ ? " \x1b[36m" + text + "\x1b[0m" : " " + text;
   }
 
-  // "file:///work/net.py#41", which editors and terminals open at the line.
+  // "file:///home/you/net.py#41", which editors and terminals open at the line.
   // Empty if the file is not here: a link must lead somewhere.
   std::string TargetOf(NodeId node, const SourceLine& line) const {
     if (!terminal_) return {};

@@ -6,11 +6,11 @@
 
 #include "base/glob.h"
 #include "base/hash.h"
-#include "base/interner.h"
 #include "base/text.h"
 #include "core/hierarchy/name_parts.h"
 #include "core/hierarchy/roll_up.h"
 #include "onnx_tag/error.h"
+#include "onnx_tag/interner.h"
 
 namespace onnx_tag {
 ModuleCounts::ModuleCounts(const Tagging& tagging, bool with_found)

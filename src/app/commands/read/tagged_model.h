@@ -13,6 +13,7 @@
 #include "file/io/inputs.h"
 #include "file/io/terminal.h"
 #include "file/model/model_file.h"
+#include "uses/library/facts.h"
 
 namespace onnx_tag {
 
@@ -93,18 +94,8 @@ auto ReadMapped(const std::string& path, const Read& read) {
   }
 }
 
-// Reads the files with facts for the mapping: --hierarchy, --rules, --trace,
-// --fx. Throws Error(kUsage), with the file's name, if a file cannot be read or
-// its contents are wrong; for a recording, also with the command that makes
-// one. Call it once for many models.
-MappingFacts ReadFacts(const MappingOptions& options);
-void AddFactFiles(const MappingOptions& options, Inputs& inputs);
-
 // A note may name modules, and those may be long.
 constexpr std::size_t kLongestNote = 4000;
-
-// A short text for a long one: equal for equal bytes.
-std::string DigestOf(std::string_view bytes);
 
 // Opens a model for a command: one reading, one verdict, one warning.
 

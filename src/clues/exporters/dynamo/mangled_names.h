@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/ids.h"
 #include "onnx_tag/hierarchy.h"
+#include "onnx_tag/ids.h"
 
 namespace onnx_tag {
 

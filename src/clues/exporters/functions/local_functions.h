@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/ids.h"
 #include "core/graph/function_calls.h"
 #include "onnx_tag/hierarchy.h"
+#include "onnx_tag/ids.h"
 #include "onnx_tag/model.h"
 
 namespace onnx_tag::hierarchy {

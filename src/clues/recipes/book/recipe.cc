@@ -5,10 +5,10 @@
 #include <string>
 #include <unordered_map>
 
-#include "base/interner.h"
 #include "base/text.h"
 #include "core/hierarchy/name_parts.h"
 #include "generated/labels.h"
+#include "onnx_tag/interner.h"
 
 namespace onnx_tag::recipes {
 namespace {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "base/ids.h"
-#include "base/interner.h"
+#include "onnx_tag/ids.h"
+#include "onnx_tag/interner.h"
 
 namespace onnx_tag::recipes {
 

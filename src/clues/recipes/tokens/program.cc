@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "base/hash.h"
-#include "base/interner.h"
+#include "onnx_tag/interner.h"
 
 namespace onnx_tag::recipes {
 namespace {

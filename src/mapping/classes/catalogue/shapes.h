@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "base/interner.h"
 #include "mapping/classes/catalogue/observation.h"
 #include "mapping/classes/catalogue/table.h"
+#include "onnx_tag/interner.h"
 
 namespace onnx_tag::catalogue {
 

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "base/embed.h"
-#include "base/interner.h"
 #include "onnx_tag/error.h"
+#include "onnx_tag/interner.h"
 
 // A string literal of two megabytes would take seconds to compile, and some
 // compilers refuse it.

@@ -9,9 +9,9 @@
 #include <span>
 #include <string_view>
 
-#include "base/ids.h"
 #include "mapping/classes/catalogue/class_rules.h"
 #include "mapping/classes/catalogue/layout.h"
+#include "onnx_tag/ids.h"
 
 namespace onnx_tag::catalogue {
 

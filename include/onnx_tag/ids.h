@@ -1,6 +1,6 @@
 // Dense ids that index vectors: `enum class NodeId : uint32_t {}`.
-#ifndef ONNX_TAG_BASE_IDS_H_
-#define ONNX_TAG_BASE_IDS_H_
+#ifndef ONNX_TAG_IDS_H_
+#define ONNX_TAG_IDS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -84,4 +84,4 @@ class AllIds {
 
 }  // namespace onnx_tag
 
-#endif  // ONNX_TAG_BASE_IDS_H_
+#endif  // ONNX_TAG_IDS_H_

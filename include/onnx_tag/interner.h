@@ -2,8 +2,8 @@
 //
 // The bytes are not copied (they are in a mapped file, or in a string of
 // another owner).
-#ifndef ONNX_TAG_BASE_INTERNER_H_
-#define ONNX_TAG_BASE_INTERNER_H_
+#ifndef ONNX_TAG_INTERNER_H_
+#define ONNX_TAG_INTERNER_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/ids.h"
+#include "onnx_tag/ids.h"
 
 namespace onnx_tag {
 
@@ -162,4 +162,4 @@ Id Interner<Id>::Find(std::string_view text) const {
 
 }  // namespace onnx_tag
 
-#endif  // ONNX_TAG_BASE_INTERNER_H_
+#endif  // ONNX_TAG_INTERNER_H_

@@ -1,8 +1,8 @@
 // The lines of Python code that made the nodes of a model.
 //
 //   if (const auto line = tagging.lines.Of(node)) Use(line->file, line->line);
-#ifndef ONNX_TAG_CORE_TAGGING_SOURCE_LINES_H_
-#define ONNX_TAG_CORE_TAGGING_SOURCE_LINES_H_
+#ifndef ONNX_TAG_SOURCE_LINES_H_
+#define ONNX_TAG_SOURCE_LINES_H_
 
 #include <cstdint>
 #include <functional>
@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/ids.h"
+#include "onnx_tag/ids.h"
 #include "onnx_tag/model.h"
 
 namespace onnx_tag {
@@ -91,4 +91,4 @@ class SourceLines {
 
 }  // namespace onnx_tag
 
-#endif  // ONNX_TAG_CORE_TAGGING_SOURCE_LINES_H_
+#endif  // ONNX_TAG_SOURCE_LINES_H_

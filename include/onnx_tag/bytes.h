@@ -1,0 +1,29 @@
+// Bytes of a file, and where the messages are that are nested in it.
+#ifndef ONNX_TAG_BYTES_H_
+#define ONNX_TAG_BYTES_H_
+
+#include <cstdint>
+#include <string_view>
+
+namespace onnx_tag {
+
+// Of a mapped file, of a message in it, of a name.
+using Bytes = std::string_view;
+
+namespace wire {
+
+using MessageId = std::uint32_t;
+
+// A message nested in the file.
+struct Message {
+  std::uint64_t begin = 0;  // of the payload, from the start of the file
+  std::uint64_t size = 0;   // of the payload
+  MessageId parent = 0;
+  std::uint8_t prefix_width = 0;
+};
+static_assert(sizeof(Message) <= 24);
+
+}  // namespace wire
+}  // namespace onnx_tag
+
+#endif  // ONNX_TAG_BYTES_H_
