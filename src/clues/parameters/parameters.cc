@@ -93,8 +93,16 @@ class ParameterGatherer {
   }
 
   void AddParameter(ValueId value, std::string_view raw, std::uint32_t rank) {
-    const hierarchy::StrippedName name = hierarchy::UndoTensorName(raw);
+    hierarchy::StrippedName name = hierarchy::UndoTensorName(raw);
     if (!hierarchy::IsCrediblePath(name.name)) return;
+    // A quantizer makes `norm.bias0_quantized`, `norm.bias1_quantized` of one
+    // bias that several layers read, each with a scale of its own.
+    constexpr std::string_view kBias = ".bias";
+    if (name.quantizer) {
+      if (const auto owns = hierarchy::WithoutNumbered(name.name, kBias)) {
+        name.name = name.name.substr(0, owns->size() + kBias.size());
+      }
+    }
     std::optional<std::string> owner;
     if (exporter_.names != nullptr) {
       // A scalar may be merged with equal constants.
@@ -120,7 +128,8 @@ class ParameterGatherer {
     parameter.rank = std::max(parameter.rank, rank);
     facts_.value_parameter[value] = id;
     uniform_.resize(facts_.parameters.size(), false);
-    if (const Initializer* const tensor = model_.InitializerOf(value)) {
+    if (const Initializer* const tensor = model_.InitializerOf(value);
+        tensor != nullptr && !name.beside_weight) {
       uniform_[id] = tensor->uniform;
     }
     has_weight_.resize(facts_.parameters.size(), false);

@@ -27,8 +27,12 @@ bool IsUniform(Bytes data) {
   constexpr std::size_t kWord = 8;
   constexpr std::size_t kLookedAt = 8 * kWord;
   data = data.substr(0, kLookedAt);
-  return data.size() >= 2 * kWord &&
-         data.substr(kWord) == data.substr(0, data.size() - kWord);
+  const auto repeats = [&](std::size_t bytes) {
+    return data.substr(bytes) == data.substr(0, data.size() - bytes);
+  };
+  // Integers of a quantizer have one byte each.
+  return (data.size() >= 2 * kWord && repeats(kWord)) ||
+         (data.size() >= kWord && repeats(1));
 }
 
 }  // namespace

@@ -275,10 +275,11 @@ class Placer {
         Describe(FindOp(model_.OpType(found.core), model_.Domain(found.core)));
     if (found.kind == FoundKind::kConv && found.kernel_rank >= 1 &&
         found.kernel_rank <= 3) {
-      return fmt::format(
-          "Conv{}{}d",
-          op.kinds.HasAnyOf(OpKind::kTransposed) ? "Transpose" : "",
-          found.kernel_rank);
+      return fmt::format("Conv{}{}d",
+                         op.kinds.HasAnyOf(OpKind::kTransposed)
+                             ? Describe(Op::kTranspose).name
+                             : "",
+                         found.kernel_rank);
     }
     const bool is_layer =
         op.like == Op::kLSTM || op.like == Op::kGRU || op.like == Op::kRNN;

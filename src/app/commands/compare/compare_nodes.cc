@@ -7,6 +7,7 @@
 
 #include "app/commands/compare/compare.h"
 #include "base/text.h"
+#include "core/graph/operators.h"
 #include "file/model/attributes.h"
 #include "file/model/element_types.h"
 #include "file/model/field_kinds.h"
@@ -71,31 +72,31 @@ std::string ValueText(const Attribute& attribute) {
 }
 
 // Whether leaving out a number with a fraction means this value.
-bool IsDefaultReal(std::string_view op, std::string_view name, float real) {
+bool IsDefaultReal(Op op, std::string_view name, float real) {
   struct Default {
-    std::string_view op;  // empty: any
+    Op op;  // kNone: any
     std::string_view name;
     float real;
   };
   static constexpr Default kDefaults[] = {
-      {"LeakyRelu", "alpha", 0.01F},
-      {"HardSigmoid", "alpha", 0.2F},
-      {"HardSigmoid", "beta", 0.5F},
-      {"LRN", "alpha", 0.0001F},
-      {"LRN", "beta", 0.75F},
-      {"Selu", "alpha", 1.67326319F},
-      {"Selu", "gamma", 1.05070102F},
-      {"Shrink", "lambd", 0.5F},
-      {"Shrink", "bias", 0},
-      {"Dropout", "ratio", 0.5F},
-      {"BatchNormalization", "momentum", 0.9F},
-      {"Resize", "cubic_coeff_a", -0.75F},
-      {"", "epsilon", 1e-05F},
-      {"", "alpha", 1},
-      {"", "beta", 1},
-      {"", "bias", 1}};
+      {Op::kLeakyRelu, "alpha", 0.01F},
+      {Op::kHardSigmoid, "alpha", 0.2F},
+      {Op::kHardSigmoid, "beta", 0.5F},
+      {Op::kLRN, "alpha", 0.0001F},
+      {Op::kLRN, "beta", 0.75F},
+      {Op::kSelu, "alpha", 1.67326319F},
+      {Op::kSelu, "gamma", 1.05070102F},
+      {Op::kShrink, "lambd", 0.5F},
+      {Op::kShrink, "bias", 0},
+      {Op::kDropout, "ratio", 0.5F},
+      {Op::kBatchNormalization, "momentum", 0.9F},
+      {Op::kResize, "cubic_coeff_a", -0.75F},
+      {Op::kNone, "epsilon", 1e-05F},
+      {Op::kNone, "alpha", 1},
+      {Op::kNone, "beta", 1},
+      {Op::kNone, "bias", 1}};
   for (const Default& one : kDefaults) {
-    if (one.name != name || (!one.op.empty() && one.op != op)) continue;
+    if (one.name != name || (one.op != Op::kNone && one.op != op)) continue;
     return std::abs(real - one.real) <= 1e-6F * std::abs(one.real);
   }
   return real == 0;
@@ -120,7 +121,7 @@ bool IsDefault(std::string_view op, std::string_view name,
                      name == "largest" || name == "sorted";
     return *attribute.number == (one ? 1 : 0);
   }
-  return attribute.real && IsDefaultReal(op, name, *attribute.real);
+  return attribute.real && IsDefaultReal(FindOp(op), name, *attribute.real);
 }
 
 // One attribute of both nodes; either may be missing.
@@ -229,7 +230,8 @@ TensorData Converted(std::int32_t data_type, std::span<const Number> numbers) {
 std::optional<TensorData> ConstantOf(const Model& model, NodeId node) {
   constexpr std::size_t kMostBytes = std::size_t{1} << 16;
   const Bytes bytes = model.NodeBytes(node);
-  if (model.OpType(node) != "Constant" || bytes.size() > kMostBytes) {
+  if (FindOp(model.OpType(node)) != Op::kConstant ||
+      bytes.size() > kMostBytes) {
     return std::nullopt;
   }
   for (const auto& [name, encoded] : AttributesOf(bytes)) {
@@ -275,7 +277,7 @@ std::optional<TensorData> SettingOf(const Model& model, ValueId value) {
 
 bool IsOfQuantizer(std::string_view op) {
   return op.find("uantize") != op.npos || op.find("Integer") != op.npos ||
-         op.starts_with("QLinear") || op.starts_with("QGemm");
+         op.starts_with("QLinear") || op == Describe(Op::kQGemm).name;
 }
 
 void CompareSettings(const Model& a, NodeId node_a, const Model& b,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "core/graph/operators.h"
 #include "core/hierarchy/name_parts.h"
 
 namespace onnx_tag {
@@ -109,8 +110,12 @@ bool IsAfterName(std::string_view text, std::size_t quote) {
 NameFilter::NameFilter() {
   for (const std::string_view prefix :
        {"_inlfunc_", "_if_", "node_of_", "InsertedPrecisionFreeCast_",
-        "FusedBack_", "Conv", "MatMul", "Gemm", "Loop", "Scan"}) {
+        "FusedBack_"}) {
     AddStart(prefix);
+  }
+  for (const Op op :
+       {Op::kConv, Op::kMatMul, Op::kGemm, Op::kLoop, Op::kScan}) {
+    AddStart(Describe(op).name);
   }
   for (char digit = '0'; digit <= '9'; ++digit) {
     AddStart(std::string("If_") + digit);

@@ -204,7 +204,7 @@ class NameFinder {
         names.push_back(patterns ? PatternOf(one) : one);
       };
       add(name);
-      if (!splits || model_.OpType(node) != "Gemm") continue;
+      if (!splits || FindOp(model_.OpType(node)) != Op::kGemm) continue;
       add(name + "_MatMul");
       add(name + "_Add");
     }

@@ -65,7 +65,8 @@ bool IsProjected(std::string_view part) {
 
 // Whether the operator does what the role is about, rather than helping.
 bool IsCore(const Role& role, std::string_view op) {
-  const OpKinds kinds = Describe(FindOp(op)).kinds;
+  const Op known = FindOp(op);
+  const OpKinds kinds = Describe(known).kinds;
   const bool product = kinds.HasAnyOf({OpKind::kProduct, OpKind::kConvolution});
   switch (role.type) {
     case RoleType::kAttention:
@@ -81,7 +82,8 @@ bool IsCore(const Role& role, std::string_view op) {
     case RoleType::kResidual:
       return kinds.HasAnyOf(OpKind::kSum);
     case RoleType::kActivation:
-      return op != "Add" && op != "Mul" && op != "Div" && op != "Constant";
+      return known != Op::kAdd && known != Op::kMul && known != Op::kDiv &&
+             known != Op::kConstant;
     case RoleType::kConstant:
       return kinds.HasAnyOf(OpKind::kConstant);
     default:
