@@ -425,7 +425,7 @@ def compare(a: Union[Side, OnnxSide], b: OnnxSide, inputs: Mapping[str, Any], *,
                            + (f" that fits {' '.join(modules)}" if modules else ""))
     rows: List[Row] = []
     shapes, not_real, not_found, no_numbers = [], [], [], []
-    not_finite = ""
+    not_finite: List[str] = []                              # in both versions
     given: Dict[str, Measured] = {}                         # by value of B: what code between modules makes
     halves = 0
     for start in range(0, len(common), batch):
@@ -441,8 +441,7 @@ def compare(a: Union[Side, OnnxSide], b: OnnxSide, inputs: Mapping[str, Any], *,
                 given[measured.found.real.value] = measured
             if row is not None and not row.errors.compared:
                 no_numbers.append(path)
-                if row.errors.not_finite_a and not not_finite:
-                    not_finite = f"; {path or 'the model'} has NaN or Inf in both"
+                not_finite += [path] if row.errors.not_finite_a else []
             elif row is not None and _is_of_part(row, a, b):
                 not_found.append(path)
             elif row is not None:
@@ -454,9 +453,10 @@ def compare(a: Union[Side, OnnxSide], b: OnnxSide, inputs: Mapping[str, Any], *,
             elif out_a.outputs.get(path) and out_b.get(path):
                 shapes.append(path)
     if not rows and no_numbers:
+        first = next(filter(None, not_finite), "the model")
+        why = f"{first} has NaN or Inf in both" if not_finite else "they are empty"
         raise CompareError(f"{a.name} and {b.name}: nothing was compared, because no value of {len(no_numbers)} "
-                           f"common modules is a number in both{not_finite or ': they are empty'}\n"
-                           "  give other inputs")
+                           f"common modules is a number in both: {why}\n  give other inputs")
     if not rows and not shapes:
         raise CompareError(f"{a.name} and {b.name}: none of {len(common)} common modules has a value in both")
     precision = {8: EIGHT_BITS, 4: FOUR_BITS}.get(b.graph.bits or 0, HALF if 2 * halves > len(rows) else FLOAT)
