@@ -121,6 +121,7 @@ class Comparison:
     shapes: List[str]                                       # modules whose outputs have other shapes
     not_real: List[str]                                     # integers of B without a known scale
     not_found: List[str]                                    # modules whose result has the tag of another in B
+    no_numbers: List[str]                                   # modules without a number in both: empty, NaN or Inf
     precision: Precision
     tolerance: Tolerance
     sure: int
@@ -176,7 +177,7 @@ class Comparison:
                          "source_line": asdict(row.line) if row.line else None,
                          "within": row.within} for row in self.rows],
             "only_a": self.only_a, "only_b": self.only_b, "other_shapes": self.shapes, "not_real": self.not_real,
-            "not_found": self.not_found,
+            "not_found": self.not_found, "no_numbers": self.no_numbers,
             "sure_nodes": self.sure, "nodes": self.nodes,
         }
 
@@ -195,7 +196,8 @@ class Comparison:
                      f"({self.tolerance})")
         for title, modules in (("only in A", self.only_a), ("only in B", self.only_b),
                                ("with other shapes", self.shapes), ("with integers of unknown scale", self.not_real),
-                               ("whose result has the tag of another in B", self.not_found)):
+                               ("whose result has the tag of another in B", self.not_found),
+                               ("not compared, because no value is a number in both", self.no_numbers)):
             if modules:
                 names = ", ".join(printable(module) for module in modules[:5])
                 lines.append(f"{len(modules)} {title}: {names}{', ...' if len(modules) > 5 else ''}")
@@ -422,7 +424,8 @@ def compare(a: Union[Side, OnnxSide], b: OnnxSide, inputs: Mapping[str, Any], *,
         raise CompareError(f"{a.name} and {b.name} have no module in common"
                            + (f" that fits {' '.join(modules)}" if modules else ""))
     rows: List[Row] = []
-    shapes, not_real, not_found = [], [], []
+    shapes, not_real, not_found, no_numbers = [], [], [], []
+    not_finite: List[str] = []                              # in both versions
     given: Dict[str, Measured] = {}                         # by value of B: what code between modules makes
     halves = 0
     for start in range(0, len(common), batch):
@@ -436,7 +439,10 @@ def compare(a: Union[Side, OnnxSide], b: OnnxSide, inputs: Mapping[str, Any], *,
             for pair in _certain_pairs(out_a.given.get(path, []), given_b.get(path, [])):
                 measured = _measured(pair)
                 given[measured.found.real.value] = measured
-            if row is not None and _is_of_part(row, a, b):
+            if row is not None and not row.errors.compared:
+                no_numbers.append(path)
+                not_finite += [path] if row.errors.not_finite_a else []
+            elif row is not None and _is_of_part(row, a, b):
                 not_found.append(path)
             elif row is not None:
                 found = (b.graph.line_of(value) for value in row.values)
@@ -446,6 +452,11 @@ def compare(a: Union[Side, OnnxSide], b: OnnxSide, inputs: Mapping[str, Any], *,
                 not_real.append(path)
             elif out_a.outputs.get(path) and out_b.get(path):
                 shapes.append(path)
+    if not rows and no_numbers:
+        first = next(filter(None, not_finite), "the model")
+        why = f"{first} has NaN or Inf in both" if not_finite else "they are empty"
+        raise CompareError(f"{a.name} and {b.name}: nothing was compared, because no value of {len(no_numbers)} "
+                           f"common modules is a number in both: {why}\n  give other inputs")
     if not rows and not shapes:
         raise CompareError(f"{a.name} and {b.name}: none of {len(common)} common modules has a value in both")
     precision = {8: EIGHT_BITS, 4: FOUR_BITS}.get(b.graph.bits or 0, HALF if 2 * halves > len(rows) else FLOAT)
@@ -465,8 +476,8 @@ def compare(a: Union[Side, OnnxSide], b: OnnxSide, inputs: Mapping[str, Any], *,
     worst = sorted((row for row in deepest if row.lost > 0), key=SORTS["lost"])[:most]
     only_a = [path for path in of_a if path not in of_b and path and chosen(path)]
     only_b = [path for path in of_b if path not in of_a and path and chosen(path)]
-    return Comparison(a.name, b.name, rows, only_a, only_b, shapes, not_real, not_found, precision, wanted, *b.sure(),
-                      worst)
+    return Comparison(a.name, b.name, rows, only_a, only_b, shapes, not_real, not_found, no_numbers, precision,
+                      wanted, *b.sure(), worst)
 
 
 def _row(path: str, cls: Optional[str], chain: Sequence[str], out_a: Mapping[str, List[Recorded]],

@@ -46,6 +46,11 @@ class Errors:
     _count: int = 0
     _largest: List[Tuple[float, float]] = field(default_factory=list)   # by pair: error, and value of A
 
+    @property
+    def compared(self) -> bool:
+        """Whether one pair of values says something: two numbers, or a number and none."""
+        return self._count > 0 or self.unlike > 0
+
     def is_within(self, rtol: float, atol: float) -> bool:
         return not self.unlike and all(error <= atol + rtol * scale for error, scale in self._largest)
 

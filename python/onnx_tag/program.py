@@ -69,6 +69,12 @@ def words(**options: Any) -> List[str]:
     return result
 
 
+def _reason(err: str) -> str:
+    """What the program said, without its name: the caller has one of its own."""
+    said, name = err.strip(), "onnx-tag: "
+    return said[len(name):] if said.startswith(name) else said
+
+
 def run(arguments: Sequence[str], allow_findings: bool = True) -> Answer:
     """Runs the program. Raises ProgramError with the program's own message where it refuses."""
     path = find()
@@ -79,5 +85,5 @@ def run(arguments: Sequence[str], allow_findings: bool = True) -> Answer:
     answer = Answer(done.stdout.decode("utf-8", "surrogateescape"), done.stderr.decode("utf-8", "surrogateescape"),
                     done.returncode)
     if answer.code != 0 and not (allow_findings and answer.code == 1):
-        raise ProgramError(answer.err.strip() or f"{path} ended with exit code {answer.code}", answer.code)
+        raise ProgramError(_reason(answer.err) or f"{path} ended with exit code {answer.code}", answer.code)
     return answer

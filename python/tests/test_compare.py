@@ -180,6 +180,26 @@ def test_nan_is_told_by_module(tmp_path: Path) -> None:
     assert found.first_not_finite is not None and found.first_not_finite.module == "blocks.1.up"
 
 
+@pytest.mark.parametrize("empty", [True, False])
+def test_nothing_compared_is_no_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str], empty: bool) -> None:
+    node = onnx.helper.make_node
+    for name, sign in (("a", 1.0), ("b", -1.0)):
+        weights = [onnx.helper.make_tensor(f"{module}.weight", 1, [4, 4], [sign] * 16) for module in ("one", "two")]
+        graph = onnx.helper.make_graph(
+            [node("MatMul", ["x", "one.weight"], ["h"], name="/one/MatMul"),
+             node("MatMul", ["h", "two.weight"], ["y"], name="/two/MatMul")], "g",
+            [onnx.helper.make_tensor_value_info("x", 1, ["n", 4])],
+            [onnx.helper.make_tensor_value_info("y", 1, ["n", 4])], weights)
+        model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)])
+        model.ir_version = 8
+        onnx.save(model, tmp_path / f"{name}.onnx")
+    np.savez(tmp_path / "x.npz", x=np.full((0 if empty else 3, 4), np.nan, np.float32))
+    assert main(["compare", *(str(tmp_path / name) for name in ("a.onnx", "b.onnx")), "--inputs",
+                 str(tmp_path / "x.npz")]) == 2
+    said = capsys.readouterr().err
+    assert "nothing was compared" in said and ("they are empty" if empty else "one has NaN or Inf in both") in said
+
+
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 1e37])
 def test_a_version_that_overflows_is_out_of_tolerance(tmp_path: Path, capsys: pytest.CaptureFixture[str],
                                                       value: float) -> None:

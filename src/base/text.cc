@@ -115,6 +115,7 @@ std::string DidYouMean(std::string_view text,
 }
 
 std::string WithThousands(std::uint64_t number) {
+  if (number >> 63 != 0) return "over 2^63";
   std::string digits = std::to_string(number);
   for (std::size_t at = digits.size(); at > 3;) {
     at -= 3;
@@ -127,6 +128,7 @@ std::string Compact(std::uint64_t number) {
   constexpr std::array<std::string_view, 6> kUnits = {"",  "k", "M",
                                                       "G", "T", "P"};
   if (number < 1000) return std::to_string(number);
+  if (number >> 63 != 0) return "over 2^63";
   auto value = static_cast<double>(number);
   std::size_t unit = 0;
   while (value >= 999.5 && unit + 1 < kUnits.size()) {
@@ -138,6 +140,7 @@ std::string Compact(std::uint64_t number) {
 }
 
 std::string BytesText(std::uint64_t number) {
+  if (number >> 63 != 0) return Compact(number);
   return Compact(number) + (number < 1000 ? " B" : "B");
 }
 

@@ -2,122 +2,12 @@
 
 #include <fmt/core.h>
 
-#include <array>
 #include <cmath>
-#include <random>
-#include <utility>
-#include <vector>
 
-#include "support/wire_builder.h"
+#include "growth/graph.h"
 
 namespace onnx_tag::test {
 namespace {
-
-using Names = std::vector<std::string>;
-using Entries = std::vector<std::pair<std::string, std::string>>;
-using U32 = std::uint32_t;
-
-constexpr std::array<std::string_view, 24> kOps = {
-    "MatMul",  "Add",     "Mul",    "Relu",
-    "Softmax", "Reshape", "Gemm",   "Transpose",
-    "Conv",    "Div",     "Erf",    "Sigmoid",
-    "Concat",  "Slice",   "Gather", "Unsqueeze",
-    "Shape",   "Cast",    "Tanh",   "ReduceMean",
-    "Sub",     "Pow",     "Sqrt",   "LayerNormalization"};
-
-std::string Entry(std::string_view key, std::string_view value) {
-  return Wire(BytesField(1, key), BytesField(2, value));
-}
-
-// A model as it is put together.
-class Graph {
- public:
-  explicit Graph(U32 seed) : random_(seed) {}
-
-  // Numbers and operators by chance, the same on every machine.
-  U32 Random(U32 below) { return static_cast<U32>(random_() % below); }
-  std::string_view AnyOp() { return kOps[Random(kOps.size())]; }
-
-  static std::string Node(std::string_view op, const Names& inputs,
-                          const Names& outputs, std::string_view name = "",
-                          std::string_view more = "") {
-    std::string node;
-    for (const std::string& input : inputs) node += BytesField(1, input);
-    for (const std::string& output : outputs) node += BytesField(2, output);
-    if (!name.empty()) node += BytesField(3, name);
-    node += BytesField(4, op);
-    node += more;
-    return node;
-  }
-  void Add(std::string_view op, const Names& inputs, const Names& outputs,
-           std::string_view name = "", std::string_view more = "") {
-    body_ += BytesField(1, Node(op, inputs, outputs, name, more));
-    ++nodes_;
-  }
-  // A node that reads `from` and makes the value `to`.
-  void Step(std::string_view op, const std::string& from, const std::string& to,
-            std::string_view name = "") {
-    Add(op, {from}, {to}, name);
-  }
-  void Weight(std::string_view name, const std::vector<U32>& dims) {
-    std::string tensor;
-    for (const U32 dim : dims) tensor += VarintField(1, dim);
-    weights_ +=
-        BytesField(5, Wire(tensor, VarintField(2, 1), BytesField(8, name)));
-  }
-  void Input(std::string_view name) { inputs_ += BytesField(11, Info(name)); }
-  void Output(std::string_view name) { outputs_ += BytesField(12, Info(name)); }
-  void Function(std::string_view name, const std::string& node) {
-    functions_ += BytesField(
-        25, Wire(BytesField(1, name), BytesField(4, "a"), BytesField(5, "b"),
-                 BytesField(7, node), BytesField(9, VarintField(2, 17)),
-                 BytesField(10, "pkg")));
-  }
-  void Metadata(std::string_view key, std::string_view value) {
-    metadata_ += BytesField(14, Entry(key, value));
-  }
-  void Opset(std::string_view domain) {
-    opsets_ += BytesField(8, Wire(BytesField(1, domain), VarintField(2, 1)));
-  }
-  U32 nodes() const { return nodes_; }
-
-  // A subgraph in an attribute.
-  static std::string Subgraph(std::string_view attribute,
-                              const std::vector<std::string>& nodes,
-                              std::string_view output) {
-    std::string graph;
-    for (const std::string& node : nodes) graph += BytesField(1, node);
-    graph += BytesField(2, "body") + BytesField(12, Info(output));
-    return BytesField(5, Wire(BytesField(1, attribute), BytesField(6, graph),
-                              VarintField(20, 5)));
-  }
-  static std::string Meta(const Entries& entries) {
-    std::string fields;
-    for (const auto& [key, value] : entries) {
-      fields += BytesField(9, Entry(key, value));
-    }
-    return fields;
-  }
-
-  std::string Model() const {
-    return Wire(
-        VarintField(1, 10), BytesField(2, "pytorch"), BytesField(3, "2.1.0"),
-        BytesField(
-            7, Wire(body_, BytesField(2, "main"), weights_, inputs_, outputs_)),
-        BytesField(8, VarintField(2, 17)), opsets_, metadata_, functions_);
-  }
-
- private:
-  static std::string Info(std::string_view name) {
-    return Wire(BytesField(1, name),
-                BytesField(2, BytesField(1, VarintField(1, 1))));
-  }
-
-  std::mt19937 random_;
-  std::string body_, weights_, inputs_, outputs_, functions_, metadata_,
-      opsets_;
-  U32 nodes_ = 0;
-};
 
 std::string V(U32 i) { return "v" + std::to_string(i); }
 
@@ -818,6 +708,147 @@ std::string OneWeight(U32 n, U32 seed) {
   return graph.Model();
 }
 
+// One long name of a graph's output, and products to compare.
+std::string LongOutput(U32 n, U32 seed) {
+  Graph graph(seed);
+  const std::string end(10 * n, 's');
+  for (U32 i = 0; i < 120; ++i) {
+    const std::string weight = fmt::format("fc{}.weight", i);
+    graph.Add("Gemm", {"x", weight}, {V(i)}, fmt::format("/fc{}/Gemm", i));
+    graph.Step("Relu", V(i), i == 0 ? end : fmt::format("r{}", i));
+    graph.Weight(weight, {4, 4});
+  }
+  graph.Input("x");
+  graph.Output(end);
+  return graph.Model();
+}
+
+// A module called twice: its second call has the name of a sibling.
+std::string MergedScopes(U32 n, U32 seed) {
+  Graph graph(seed);
+  graph.Weight("block.weight", {4, 4});
+  graph.Weight("block_1.weight", {4, 4});
+  graph.Add("MatMul", {"x", "block.weight"}, {V(0)}, "/block/MatMul");
+  for (U32 i = 0; i < n; ++i) {
+    graph.Step("Relu", V(i), V(i + 1), fmt::format("/block_1/Relu_{}", i));
+  }
+  graph.Add("MatMul", {V(n), "block_1.weight"}, {"y"}, "/block_1/MatMul");
+  graph.Input("x");
+  graph.Output("y");
+  return graph.Model();
+}
+
+std::string GemmFanOut(U32 n, U32 seed) {
+  Graph graph(seed);
+  graph.Weight("fc.weight", {4, 4});
+  graph.Add("Reshape", {"x", "s"}, {"r"}, "/fc/Reshape");
+  graph.Add("Gemm", {"r", "fc.weight"}, {"g"}, "/fc/Gemm");
+  for (U32 i = 0; i < n; ++i) {
+    graph.Step("Relu", "g", V(i));
+    graph.Output(V(i));
+  }
+  graph.Input("x");
+  graph.Input("s");
+  return graph.Model();
+}
+
+// Functions of one name: overloads, or all the same.
+std::string Overloads(U32 n, U32 seed, bool equal) {
+  Graph graph(seed);
+  for (U32 i = 0; i < n; ++i) {
+    const std::string overload = equal ? "" : fmt::format("o{}", i);
+    graph.Function("F", Graph::Node("Relu", {"a"}, {"b"}), overload);
+    graph.Add("F", {V(i)}, {V(i + 1)}, "",
+              BytesField(7, "pkg") + (equal ? "" : BytesField(8, overload)));
+  }
+  graph.Input("v0");
+  graph.Output(V(n));
+  return graph.Model();
+}
+
+// One call that hands over n weights.
+std::string FunctionOfWeights(U32 n, U32 seed) {
+  Graph graph(seed);
+  Names formals = {"a"};
+  Names actual = {"x"};
+  for (U32 i = 0; i < n; ++i) {
+    formals.push_back(V(i));
+    actual.push_back(fmt::format("w{}", i));
+    graph.Weight(actual.back(), {4, 4});
+  }
+  graph.Function("F", Graph::Node("Concat", formals, {"b"}), "", formals);
+  graph.Add("F", actual, {"y"}, "/f/F", BytesField(7, "pkg"));
+  graph.Input("x");
+  graph.Output("y");
+  return graph.Model();
+}
+
+std::string NamedOutputs(U32 n, U32 seed) {
+  Graph graph(seed);
+  Names all;
+  for (U32 i = 0; i < n; ++i) all.push_back(V(i));
+  graph.Add("Split", {"x"}, all, "/s/Split");
+  for (U32 i = 0; i < n; ++i) {
+    const std::string y = fmt::format("y{}", i);
+    graph.Step("Relu", V(i), y, fmt::format("/l.{}/Relu", i));
+    graph.Output(y);
+  }
+  graph.Input("x");
+  return graph.Model();
+}
+
+// The second version has one node instead of a wide Concat.
+std::string FusedFan(U32 n, U32 seed) {
+  Graph graph(seed);
+  graph.Weight("in.weight", {4, 4});
+  graph.Weight("out.weight", {4, 4});
+  graph.Add("MatMul", {"x", "in.weight"}, {"t"}, "/in/MatMul");
+  Names all;
+  for (U32 i = 0; i < n; ++i) {
+    all.push_back(V(i));
+    if (seed == 1) {
+      graph.Step("Relu", "t", V(i), fmt::format("/m{}/Relu_{}", i % 3, i));
+    }
+  }
+  if (seed == 1) {
+    graph.Add("Concat", all, {"h"}, "/m0/Concat");
+  } else {
+    graph.Step("FusedThing", "t", "h", "fused");
+  }
+  graph.Add("MatMul", {"h", "out.weight"}, {"y"}, "/out/MatMul");
+  graph.Input("x");
+  graph.Output("y");
+  return graph.Model();
+}
+
+// Two equal nodes read the same n values: nothing says which is which.
+std::string TwoConcats(U32 n, U32 seed) {
+  Graph graph(seed);
+  Names all;
+  for (U32 i = 0; i < n; ++i) {
+    all.push_back(V(i));
+    graph.Step("Relu", "x", V(i), fmt::format("/l.{}/Relu", i));
+  }
+  for (U32 i = 0; i < 4; ++i) {
+    graph.Add("Sum", all, {fmt::format("s{}_{}", seed, i)});
+    graph.Output(fmt::format("s{}_{}", seed, i));
+  }
+  graph.Input("x");
+  return graph.Model();
+}
+
+// Inputs whose names begin with the same 300 letters, of unknown shapes.
+std::string OpenInputs(U32 n, U32 seed) {
+  Graph graph(seed);
+  for (U32 i = 0; i < n; ++i) {
+    const std::string x = std::string(300, 'x') + std::to_string(i);
+    graph.Step("Relu", x, V(i));
+    graph.OpenInput(x);
+    graph.Output(V(i));
+  }
+  return graph.Model();
+}
+
 constexpr auto kFamilies = std::to_array<Family>({
     {"second_calls", SecondCalls},
     {"chain_same",
@@ -965,6 +996,17 @@ constexpr auto kFamilies = std::to_array<Family>({
     {"one_parameter", OneParameter},
     {"long_residual", LongResidual},
     {"one_weight", OneWeight},
+    {"long_output_name", LongOutput},
+    {"merged_scopes", MergedScopes},
+    {"gemm_fan_out", GemmFanOut},
+    {"overloads", [](U32 n, U32 seed) { return Overloads(n, seed, false); }},
+    {"equal_functions",
+     [](U32 n, U32 seed) { return Overloads(n, seed, true); }},
+    {"function_of_weights", FunctionOfWeights},
+    {"named_outputs", NamedOutputs},
+    {"fused_fan", FusedFan},
+    {"two_concats", TwoConcats},
+    {"open_inputs", OpenInputs},
 });
 
 }  // namespace

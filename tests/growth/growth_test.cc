@@ -10,13 +10,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstdlib>
 #include <functional>
-#include <map>
 
 #include "growth/count_work.h"
 #include "growth/families.h"
+#include "growth/measure.h"
 #include "support/run_cli.h"
 #include "support/temporary_folder.h"
 #include "support/wire_builder.h"
@@ -28,7 +27,6 @@ namespace {
 // counted.
 constexpr double kMostExponent = 1.1;
 constexpr int kLargerSizes = 2;
-constexpr std::uint64_t kMostWork = 1'000'000;  // per node, of one command
 
 std::vector<std::uint32_t> Sizes() {
   std::vector<std::uint32_t> sizes;
@@ -46,137 +44,12 @@ std::vector<std::uint32_t> Sizes() {
   return sizes;
 }
 
-struct Command {
-  std::string_view name;
-  // "@x" is the file x of the folder, "@@" a module of a.
-  std::vector<std::string> words;
-  int worst = 1;  // differs, or nothing was found
-};
-
-// a and b are models of one family, tagged; both have a sidecar. What one
-// makes, later ones read.
-const std::vector<Command>& Commands() {
-  static const std::vector<Command> commands = {
-      {"tag", {"tag", "@a.onnx"}},
-      {"tag other", {"tag", "@b.onnx"}},
-      {"usage_based", {"tag", "@a.onnx", "-o", "-", "-s", "usage_based"}},
-      {"universal", {"tag", "@a.onnx", "-o", "-", "-s", "universal"}},
-      {"explain", {"explain", "@a.onnx", "#0"}},
-      {"show", {"show", "@a.tagged.onnx", "--nodes"}},
-      {"show sidecar", {"show", "@a.tags.json"}},
-      {"query",
-       {"query", "@a.tags.json", "layer>=0 or within=*M* or untagged"}},
-      {"select", {"select", "@a.tagged.onnx", "op=Relu", "--for", "ort-quant"}},
-      {"extract", {"select", "@a.tagged.onnx", "op=Relu", "--for", "extract"}},
-      {"layer_ann",
-       {"select", "@a.tagged.onnx", "op=MatMul or op=Relu", "--for",
-        "layer-ann"}},
-      {"diff", {"diff", "@a.tagged.onnx", "@b.tags.json"}},
-      {"check", {"check", "@a.tagged.onnx"}},
-      {"strip", {"strip", "@a.tagged.onnx", "-o", "-"}},
-      {"scrub", {"scrub", "@a.tagged.onnx", "--all", "-o", "-"}},
-      {"filt", {"filt", "@a.onnx"}},
-      {"transfer", {"transfer", "@a.tagged.onnx", "@b.onnx", "-o", "-"}},
-      {"profile", {"profile", "@a.tagged.onnx", "@profile.json"}},
-      {"dot", {"export", "@a.tagged.onnx", "--to", "dot"}},
-      {"graphml", {"export", "@a.tagged.onnx", "--to", "graphml"}},
-      {"tsv", {"export", "@a.tags.json", "--to", "tsv"}},
-      {"netron", {"export", "@a.tagged.onnx", "--to", "netron"}},
-      {"weights", {"weights", "@a.tagged.onnx"}},
-      {"rename", {"weights", "@a.tagged.onnx", "--rename", "-o", "-"}},
-      {"report", {"report", "@a.tagged.onnx", "-o", "-"}},
-      {"report two", {"report", "@a.tagged.onnx", "@b.tagged.onnx", "-o", "-"}},
-      // A module of some shapes has no input or no output.
-      {"tap", {"tap", "@a.tagged.onnx", "--module", "**", "-o", "-"}, 3},
-      {"extract one",
-       {"extract", "@a.tagged.onnx", "--module", "@@", "-o", "-"},
-       3},
-      {"split",
-       {"split", "@a.tagged.onnx", "--at", "@@", "--dry-run", "--out-dir",
-        "@parts"},
-       3},
-  };
-  return commands;
-}
-
-std::string ProfileOf(std::uint32_t size) {
-  std::string json = "[";
-  for (std::uint32_t i = 0; i < size; ++i) {
-    json += fmt::format(
-        R"({}{{"cat": "Node", "name": "/layers.{}/fc/Op_kernel_time", )"
-        R"("dur": {}, "ts": {}, "args": {{"op_name": "Relu"}}}})",
-        i == 0 ? "" : ",\n", i, i % 7 + 1, 10 * i);
-  }
-  return json + "]\n";
-}
-
-// The last module in a sidecar that has nodes.
-std::string AnyModule(const std::string& sidecar) {
-  constexpr std::string_view kKey = "\"module\": \"";
-  const std::size_t at = sidecar.rfind(kKey);
-  if (at == std::string::npos) return "";
-  const std::size_t begin = at + kKey.size();
-  return sidecar.substr(begin, sidecar.find('"', begin) - begin);
-}
-
-struct Measured {
-  std::uint32_t nodes = 0;
-  std::uint64_t bytes = 0;                         // of the model
-  std::map<std::string_view, std::uint64_t> work;  // of each command
-};
-
 Measured WorkAt(const Family& family, std::uint32_t size) {
-  const TemporaryFolder folder;
-  Measured measured;
-  const std::string model = family.make(size, 1);
-  measured.nodes = size;
-  measured.bytes = model.size();
-  folder.Write("a.onnx", model);
-  folder.Write("b.onnx", family.make(size + size / 50, 2));
-  folder.Write("profile.json", ProfileOf(size));
-  for (const Command& command : Commands()) {
-    std::vector<std::string> words = command.words;
-    for (std::string& word : words) {
-      if (word == "@@") {
-        word = AnyModule(ReadFile(folder / "a.tags.json"));
-      } else if (word.starts_with("@")) {
-        word = folder / word.substr(1);
-      }
-    }
-    const std::uint64_t before = WorkSoFar();
-    LimitWork(kMostWork * size);
-    const CliResult result = RunCli(words);
-    measured.work[command.name] = WorkSoFar() - before;
-    EXPECT_LE(result.exit, command.worst) << command.name << ": " << result.err;
-  }
-  LimitWork(~std::uint64_t{0} - WorkSoFar());
-  return measured;
+  return Measure({family.make(size, 1), family.make(size + size / 50, 2)},
+                 size);
 }
 
 class GrowthTest : public testing::TestWithParam<Family> {};
-
-// How the work of a command grows with the file: 1 if an added byte costs at
-// size `i` what it cost at most at smaller sizes. Only what is added from size
-// to size counts: what every model costs falls out.
-double Exponent(const std::vector<Measured>& at, std::size_t i,
-                std::string_view command) {
-  const auto work = [&](std::size_t k) {
-    return static_cast<double>(at[k].work.at(command)) -
-           static_cast<double>(at[k - 1].work.at(command));
-  };
-  const auto bytes = [&](std::size_t k) {
-    return static_cast<double>(at[k].bytes - at[k - 1].bytes);
-  };
-  const double nodes = at[i].nodes - at[i - 1].nodes;
-  // What hardly depends on the size has no exponent.
-  if (work(i) < nodes) return 0;
-  double most = nodes / bytes(i);
-  for (std::size_t k = 1; k < i; ++k) {
-    most = std::max(most, work(k) / bytes(k));
-  }
-  return 1 + std::log(work(i) / bytes(i) / most) /
-                 std::log(bytes(i) / bytes(i - 1));
-}
 
 double WorstExponent(const std::vector<Measured>& at) {
   double worst = 0;

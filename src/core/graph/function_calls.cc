@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "file/model/onnx_fields.h"
@@ -14,7 +15,7 @@ std::string_view WithoutDefaultDomain(std::string_view domain) {
   return domain == "ai.onnx" ? std::string_view() : domain;
 }
 
-// The model leaves it out: only a name with several overloads needs it.
+// The model leaves it out: only calls need it.
 std::string_view OverloadOf(const Model& model, NodeId node) {
   std::string_view overload;
   wire::FieldReader reader(model.NodeBytes(node));
@@ -54,30 +55,38 @@ void FunctionCalls::FindOwners(const Model& model) {
 }
 
 void FunctionCalls::FindCalls(const Model& model) {
-  using Key = std::tuple<std::string_view, std::string_view>;
-  std::map<Key, std::vector<FunctionId>> by_name;
+  // Of equal ones the first is called.
+  using Key = std::tuple<std::string_view, std::string_view, std::string_view>;
+  std::map<Key, FunctionId> by_name;
+  std::set<std::pair<std::string_view, std::string_view>> names;
   for (std::size_t i = 0; i < size(); ++i) {
     const Function& function = model.functions()[i];
-    by_name[{WithoutDefaultDomain(function.domain), function.name}].push_back(
-        MakeId<FunctionId>(i));
+    const std::string_view domain = WithoutDefaultDomain(function.domain);
+    by_name.emplace(Key(domain, function.name, function.overload),
+                    MakeId<FunctionId>(i));
+    names.emplace(domain, function.name);
   }
   for (const NodeId node : model.Nodes()) {
-    const auto found = by_name.find({model.Domain(node), model.OpType(node)});
+    if (!names.contains({model.Domain(node), model.OpType(node)})) continue;
+    const auto found = by_name.find(
+        {model.Domain(node), model.OpType(node), OverloadOf(model, node)});
     if (found == by_name.end()) continue;
-    const std::vector<FunctionId>& overloads = found->second;
-    const std::string_view wanted = OverloadOf(model, node);
-    const auto function =
-        std::find_if(overloads.begin(), overloads.end(), [&](FunctionId id) {
-          return model.functions()[Index(id)].overload == wanted;
-        });
-    if (function == overloads.end()) continue;
-    calls_.push_back({.node = node, .function = *function});
+    const FunctionId function = found->second;
+    calls_.push_back({.node = node, .function = function});
     // A call from inside explains nothing.
-    NodeId& first = first_call_[*function];
-    if (first == kNo<NodeId> && owner_[model[node].graph] != *function) {
+    NodeId& first = first_call_[function];
+    if (first == kNo<NodeId> && owner_[model[node].graph] != function) {
       first = node;
     }
   }
+}
+
+FunctionId FunctionCalls::Of(NodeId node) const {
+  const auto at = std::lower_bound(
+      calls_.begin(), calls_.end(), node,
+      [](const Call& call, NodeId wanted) { return call.node < wanted; });
+  return at == calls_.end() || at->node != node ? kNo<FunctionId>
+                                                : at->function;
 }
 
 void FunctionCalls::SortByCaller(const Model& model) {

@@ -28,6 +28,8 @@ class FunctionCalls {
 
   // In file order.
   const std::vector<Call>& calls() const { return calls_; }
+  // The function that the node calls; kNo: none.
+  FunctionId Of(NodeId node) const;
   // The first in file order; kNo if nobody calls the function.
   NodeId FirstCall(FunctionId id) const { return first_call_[id]; }
 

@@ -35,6 +35,22 @@ inline ValueId FirstOutput(const Model& model, NodeId node) {
   return model.Outputs(node)[0];
 }
 
+// Which output of its producer each value is: the first if it is several, 0
+// if nobody makes it.
+inline IdVector<ValueId, std::uint32_t> OutputPlaces(const Model& model) {
+  IdVector<ValueId, std::uint32_t> places(model.value_count(), 0);
+  for (const NodeId node : model.Nodes()) {
+    const auto outputs = model.Outputs(node);
+    for (std::size_t i = outputs.size(); i-- > 0;) {
+      if (outputs[i] == kNo<ValueId> || model.Producer(outputs[i]) != node) {
+        continue;
+      }
+      places[outputs[i]] = static_cast<std::uint32_t>(i);
+    }
+  }
+  return places;
+}
+
 // The only node that reads the outputs of `node`, or kNo.
 inline NodeId OnlyConsumer(const Model& model, NodeId node) {
   NodeId only = kNo<NodeId>;

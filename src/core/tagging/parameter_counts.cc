@@ -6,6 +6,7 @@
 
 #include "core/graph/constant_weights.h"
 #include "core/hierarchy/roll_up.h"
+#include "file/model/element_types.h"
 #include "file/model/tensor_data.h"
 
 namespace onnx_tag {
@@ -14,7 +15,9 @@ IdVector<ModuleId, std::uint64_t> ParameterCounts::Totals(
     const ModuleTree& tree) const {
   IdVector<ModuleId, std::uint64_t> totals = own;
   totals.resize(tree.size());
-  RollUp(tree, totals);
+  RollUp(tree, totals, [](std::uint64_t& to, std::uint64_t from) {
+    to = CappedSum(to, from);
+  });
   return totals;
 }
 
@@ -24,9 +27,11 @@ ParameterCounts CountParameters(const Model& model, const Tagging& tagging) {
   const WeightOwners owners(model, tagging);
   const auto add = [&](ValueId weight, std::uint64_t elements) {
     if (elements == 0) return;
-    counts.all += elements;
+    counts.all = CappedSum(counts.all, elements);
     const ModuleId owner = owners.Of(weight);
-    (owner == kNo<ModuleId> ? counts.unplaced : counts.own[owner]) += elements;
+    std::uint64_t& sum =
+        owner == kNo<ModuleId> ? counts.unplaced : counts.own[owner];
+    sum = CappedSum(sum, elements);
   };
   for (const Initializer& weight : model.initializers()) {
     add(weight.value, CountElements(model.Dims(weight)));
@@ -54,6 +59,10 @@ NodeId FirstReader(const Model& model, const Tagging& tagging, ValueId value) {
   return kNo<NodeId>;
 }
 
+std::uint64_t PairOf(NodeId node, ValueId value) {
+  return (static_cast<std::uint64_t>(Index(node)) << 32) | Index(value);
+}
+
 // Functions may call each other in a circle.
 constexpr int kMostCalls = 64;
 
@@ -62,7 +71,10 @@ constexpr int kMostCalls = 64;
 WeightOwners::WeightOwners(const Model& model, const Tagging& tagging)
     : model_(model), tagging_(tagging), calls_(model) {
   for (const FunctionCalls::Call& call : calls_.calls()) {
-    called_.emplace(call.node, call.function);
+    const auto inputs = model.Inputs(call.node);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      places_.emplace(PairOf(call.node, inputs[i]), i);
+    }
   }
 }
 
@@ -73,7 +85,7 @@ ModuleId WeightOwners::Of(ValueId weight) const {
   const NodeId reader = FirstReader(model_, tagging_, weight);
   if (reader == kNo<NodeId>) return kNo<ModuleId>;
   const ModuleId module = tagging_.tags[reader].module;
-  if (!called_.contains(reader)) return module;
+  if (calls_.Of(reader) == kNo<FunctionId>) return module;
   std::string path = InsideCall(reader, weight, tree.Path(module), 0);
   while (tree.Find(path) == kNo<ModuleId>) {
     const std::size_t dot = path.rfind('.');
@@ -85,16 +97,17 @@ ModuleId WeightOwners::Of(ValueId weight) const {
 // `path`: the module of the call.
 std::string WeightOwners::InsideCall(NodeId call, ValueId weight,
                                      std::string path, int depth) const {
-  const auto called = called_.find(call);
-  if (called == called_.end() || depth > kMostCalls) return path;
+  const FunctionId called = calls_.Of(call);
+  const auto place = places_.find(PairOf(call, weight));
+  if (place == places_.end() || depth > kMostCalls) return path;
   const std::vector<ValueId>& formals =
-      model_[model_.functions()[Index(called->second)].body].inputs;
-  const auto inputs = model_.Inputs(call);
-  const auto place = static_cast<std::size_t>(
-      std::find(inputs.begin(), inputs.end(), weight) - inputs.begin());
-  if (place >= formals.size() || formals[place] == kNo<ValueId>) return path;
-  const NodeId reader = FirstReader(model_, tagging_, formals[place]);
-  const NodeId first = calls_.FirstCall(called->second);
+      model_[model_.functions()[Index(called)].body].inputs;
+  if (place->second >= formals.size() ||
+      formals[place->second] == kNo<ValueId>) {
+    return path;
+  }
+  const NodeId reader = FirstReader(model_, tagging_, formals[place->second]);
+  const NodeId first = calls_.FirstCall(called);
   if (reader == kNo<NodeId> || first == kNo<NodeId> ||
       !tagging_.tags[first].tagged()) {
     return path;
@@ -108,7 +121,7 @@ std::string WeightOwners::InsideCall(NodeId call, ValueId weight,
              inside[around.size()] == '.') {
     path += inside.substr(around.size());
   }
-  return InsideCall(reader, formals[place], std::move(path), depth + 1);
+  return InsideCall(reader, formals[place->second], std::move(path), depth + 1);
 }
 
 }  // namespace onnx_tag

@@ -22,7 +22,7 @@ struct ParameterCounts {
 };
 
 // A weight belongs to the module in its name, else to the module of the first
-// node that reads it. Each weight counts once. Impossible shapes count as 0.
+// node that reads it. Each weight counts once. Sums stop at kOver.
 ParameterCounts CountParameters(const Model& model, const Tagging& tagging);
 
 // The modules of weights. `model` and `tagging` must outlive it.
@@ -43,7 +43,8 @@ class WeightOwners {
   const Model& model_;
   const Tagging& tagging_;
   const FunctionCalls calls_;
-  std::unordered_map<NodeId, FunctionId> called_;
+  // The first place of a value among the inputs of a call.
+  std::unordered_map<std::uint64_t, std::size_t> places_;
 };
 
 }  // namespace onnx_tag

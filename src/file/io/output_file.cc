@@ -55,7 +55,7 @@ OutputFile OutputFile::Create(const std::string& path, const Inputs& inputs,
   const bool unnamed = file.OpenUnnamed();
   // What replaces another has a name for a moment, and so had that of a run
   // that was killed in this moment.
-  if (!unnamed || options.replace) io::RemoveLeftoversOnce(file.folder_);
+  io::RemoveLeftoversOnce(file.folder_);
   if (!unnamed) file.OpenNamed();
   return file;
 }

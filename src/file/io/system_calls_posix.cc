@@ -149,6 +149,13 @@ std::vector<std::string> Arguments(int argc, char** argv) {
   return {argv + (argc > 0 ? 1 : 0), argv + argc};
 }
 
-void PrepareStandardStreams() {}
+void PrepareStandardStreams() {
+  // A file that is opened later must not get the number of a closed stream.
+  int fd = 0;
+  while (fd >= 0 && fd <= STDERR_FILENO) {
+    fd = Retry([] { return ::open("/dev/null", O_RDWR | O_NOCTTY); });
+  }
+  if (fd >= 0) ::close(fd);
+}
 
 }  // namespace onnx_tag::io

@@ -65,7 +65,10 @@ std::uint32_t BitsPerElement(std::int32_t data_type) {
 }
 
 std::uint64_t CountBytes(std::uint64_t elements, std::int32_t data_type) {
-  return (elements * BitsPerElement(data_type) + 7) / 8;
+  const std::uint64_t bits = BitsPerElement(data_type);
+  // 2^60 elements of 128 bits are over.
+  if (elements >= kOver / 8) return bits == 0 ? 0 : kOver;
+  return elements / 8 * bits + (elements % 8 * bits + 7) / 8;
 }
 
 }  // namespace onnx_tag

@@ -43,6 +43,13 @@ bool IsInteger(std::int32_t data_type);
 // 0 where it has no fixed width (strings) or is unknown.
 std::uint32_t BitsPerElement(std::int32_t data_type);
 
+// Counts and sums stop here: they are "over 2^63" then.
+inline constexpr std::uint64_t kOver = std::uint64_t{1} << 63;
+
+constexpr std::uint64_t CappedSum(std::uint64_t a, std::uint64_t b) {
+  return a >= kOver || b >= kOver || a + b >= kOver ? kOver : a + b;
+}
+
 // Whole bytes; 0 where the type has no fixed width.
 std::uint64_t CountBytes(std::uint64_t elements, std::int32_t data_type);
 

@@ -11,15 +11,17 @@ namespace onnx_tag::model {
 // kUnknown.
 const onnx::FieldInfo& InfoOf(onnx::MessageType message, std::uint32_t number);
 
-// Calls `visitor.Visit(field, info)` with every text, message and list in a
-// message, in the order of the file. Where that is true, the walk goes into the
+// Calls `visitor.Visit(field, info)` with every text, message, list and group
+// in a message, in the order of the file; a group is a field that the
+// specification does not have. Where that is true, the walk goes into the
 // message that the field holds, and calls `visitor.Leave()` behind it.
 template <typename Visitor>
 void Walk(Bytes bytes, onnx::MessageType message, Visitor& visitor) {
   wire::FieldReader reader(bytes);
   for (wire::Field field; reader.Next(field);) {
-    if (!field.IsBytes()) continue;
-    const onnx::FieldInfo& info = InfoOf(message, field.number);
+    if (!field.IsBytes() && field.type != wire::WireType::kStartGroup) continue;
+    const onnx::FieldInfo& info =
+        InfoOf(message, field.IsBytes() ? field.number : 0);
     if (!visitor.Visit(field, info)) continue;
     Walk(field.bytes, info.child, visitor);
     visitor.Leave();

@@ -7,6 +7,7 @@
 
 #include "base/parse_number.h"
 #include "file/model/attributes.h"
+#include "file/model/element_types.h"
 #include "file/model/field_kinds.h"
 #include "file/model/onnx_fields.h"
 #include "file/wire/field_reader.h"
@@ -152,13 +153,14 @@ std::string ElementsText(const TensorData& tensor) {
 }
 
 std::uint64_t CountElements(std::span<const std::int64_t> dims) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
+  if (std::any_of(dims.begin(), dims.end(),
+                  [](std::int64_t dim) { return dim <= 0; })) {
+    return 0;
+  }
   std::uint64_t count = 1;
   for (const std::int64_t dim : dims) {
-    if (dim < 0) return 0;
     const auto size = static_cast<std::uint64_t>(dim);
-    if (size != 0 && count > kMost / size) return 0;
-    count *= size;
+    count = count > kOver / size ? kOver : count * size;
   }
   return count;
 }

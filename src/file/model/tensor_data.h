@@ -88,9 +88,8 @@ bool UseElement(std::int32_t data_type, Bytes elements, std::size_t index,
 // ...]"; empty for a type that has no plain numbers.
 std::string ElementsText(const TensorData& tensor);
 
-// The number of elements of a tensor: the product of the dimensions; 0 if one
-// is unknown, or if no memory holds so many elements: such a shape is a mistake
-// or an attack.
+// The number of elements of a tensor: the product of the dimensions, kOver at
+// most; 0 if one is unknown.
 std::uint64_t CountElements(std::span<const std::int64_t> dims);
 
 }  // namespace onnx_tag

@@ -11,192 +11,17 @@
 #include "file/model/message_walk.h"
 #include "file/model/onnx_fields.h"
 #include "file/wire/field_reader.h"
+#include "uses/edit/private_words.h"
 
 namespace onnx_tag::edit {
 namespace {
 
-using onnx::AttributeProto;
 using onnx::MessageType;
-using onnx::NodeProto;
 using wire::Field;
 
 constexpr std::string_view kStackTrace = "pkg.torch.onnx.stack_trace";
 
-bool IsLetter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsWord(char c) { return IsLetter(c) || IsDigit(c) || c == '_'; }
-
-// A byte of a path that needs no quotation marks.
-bool IsPathByte(char c) {
-  return IsWord(c) || c == '/' || c == '\\' || c == '.' || c == '-' ||
-         c == '+' || c == '~' || c == '@' || c == '%' || c == '#' ||
-         static_cast<unsigned char>(c) >= 0x80;
-}
-
-// Folders at the root of Unix, macOS, clusters and clouds, where people and
-// programs keep files.
-bool IsTopFolder(std::string_view name) {
-  return IsOneOf(name,
-                 {"home",    "Users",   "root",    "usr",        "opt",
-                  "tmp",     "var",     "mnt",     "media",      "srv",
-                  "etc",     "private", "Volumes", "Library",    "Applications",
-                  "nix",     "scratch", "work",    "workspace",  "workspaces",
-                  "content", "kaggle",  "dbfs",    "databricks", "gpfs",
-                  "lustre",  "nfs",     "proc",    "dev",        "run",
-                  "builds",  "__w",     "github",  "cygdrive"});
-}
-
-bool IsFileEnding(std::string_view ending) {
-  return IsOneOf(ending,
-                 {"py",     "pyc",    "pyi",  "pyx",         "ipynb", "so",
-                  "cc",     "cpp",    "cu",   "cuh",         "h",     "hpp",
-                  "onnx",   "ort",    "pt",   "pth",         "ckpt",  "bin",
-                  "data",   "json",   "yaml", "yml",         "toml",  "txt",
-                  "cfg",    "npz",    "npy",  "pkl",         "whl",   "pb",
-                  "tflite", "engine", "plan", "safetensors", "mlir",  "log"});
-}
-
-// "/home/me/x.py" at the start of `text`; 0 if it is no path.
-std::size_t UnixPath(std::string_view text) {
-  if (text.size() < 3 || text[0] != '/' || !IsPathByte(text[1])) return 0;
-  std::size_t end = 1;
-  while (end < text.size() && IsPathByte(text[end])) ++end;
-  const std::string_view path = text.substr(0, end);
-  const std::size_t slash = path.find('/', 1);
-  if (slash == path.npos) return 0;
-  if (slash + 1 < path.size() && IsTopFolder(path.substr(1, slash - 1))) {
-    return end;
-  }
-  const std::size_t dot = path.rfind('.');
-  if (dot == path.npos || dot < path.rfind('/')) return 0;
-  std::size_t last = dot + 1;
-  while (last < path.size() && IsWord(path[last])) ++last;
-  return IsFileEnding(path.substr(dot + 1, last - dot - 1)) ? last : 0;
-}
-
-// "C:\Users\me\x.py", "\\server\share"
-std::size_t WindowsPath(std::string_view text) {
-  const bool drive = text.size() > 3 && IsLetter(text[0]) && text[1] == ':' &&
-                     (text[2] == '\\' || text[2] == '/') && IsWord(text[3]);
-  const bool share = text.size() > 5 && text.starts_with("\\\\") &&
-                     IsLetter(text[2]) &&
-                     text.substr(3, 64).find('\\') != text.npos;
-  if (!drive && !share) return 0;
-  std::size_t end = 3;
-  while (end < text.size() && (IsPathByte(text[end]))) ++end;
-  return end;
-}
-
-// "~/models", "~me/models"
-std::size_t HomePath(std::string_view text) {
-  if (text.size() < 3 || text[0] != '~') return 0;
-  std::size_t at = 1;
-  while (at < text.size() && IsWord(text[at])) ++at;
-  if (at + 1 >= text.size() || text[at] != '/' || !IsWord(text[at + 1])) {
-    return 0;
-  }
-  while (at < text.size() && IsPathByte(text[at])) ++at;
-  return at;
-}
-
-// The owner of the home folder that `path` is in.
-std::string_view UserOf(std::string_view path) {
-  for (const std::string_view home :
-       {"/home/", "/Users/", ":\\Users\\", ":/Users/", ":\\\\Users\\\\"}) {
-    const std::size_t at = path.find(home);
-    if (at == path.npos) continue;
-    const std::string_view rest = path.substr(at + home.size());
-    const std::string_view user = rest.substr(0, rest.find_first_of("/\\"));
-    return user;
-  }
-  return {};
-}
-
-// Other texts are searched for the name. Accounts of machines, and names as
-// short as words, say nothing about a person.
-bool IsTelling(std::string_view user) {
-  constexpr std::size_t kShortest = 3;
-  return user.size() >= kShortest &&
-         !IsOneOf(user,
-                  {"root", "user", "ubuntu", "runner", "admin", "public",
-                   "Public", "Shared", "default", "work", "model", "models"});
-}
-
-bool HasWord(std::string_view text, std::string_view word) {
-  for (std::size_t at = text.find(word); at != text.npos;
-       at = text.find(word, at + 1)) {
-    const std::size_t end = at + word.size();
-    if ((at == 0 || !IsWord(text[at - 1])) &&
-        (end == text.size() || !IsWord(text[end]))) {
-      return true;
-    }
-  }
-  return false;
-}
-
-}  // namespace
-
-// A path begins where a run of its bytes begins, so each byte is read once.
-std::string_view FindPath(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    if (!IsPathByte(text[at])) {
-      ++at;
-      continue;
-    }
-    std::size_t end = at;
-    while (end < text.size() && IsPathByte(text[end])) ++end;
-    // "file:///home/me": the slashes of the address come first.
-    if (at > 0 && text[at - 1] == ':' && text.substr(at).starts_with("///")) {
-      at += 2;
-    }
-    const std::string_view rest = text.substr(at);
-    const bool drive = end == at + 1 && end < text.size() && text[end] == ':';
-    const std::size_t size = text[at] == '/'             ? UnixPath(rest)
-                             : text[at] == '~'           ? HomePath(rest)
-                             : drive || text[at] == '\\' ? WindowsPath(rest)
-                                                         : 0;
-    if (size > 0) return rest.substr(0, size);
-    at = end;
-  }
-  return {};
-}
-
-std::string_view FindFrame(std::string_view text) {
-  // File "models.py", line 258, in forward
-  constexpr std::string_view kFile = "File \"";
-  for (std::size_t at = text.find(kFile); at != text.npos;
-       at = text.find(kFile, at + 1)) {
-    const std::size_t quote = text.find('"', at + kFile.size());
-    if (quote == text.npos) break;
-    const std::string_view rest = text.substr(quote);
-    if (rest.starts_with("\", line ") && rest.size() > 8 && IsDigit(rest[8])) {
-      return text.substr(at, std::min(text.find('\n', at), text.size()) - at);
-    }
-    at = quote;
-  }
-  // models.py(258): forward
-  constexpr std::string_view kPython = ".py(";
-  for (std::size_t at = text.find(kPython); at != text.npos;
-       at = text.find(kPython, at + 1)) {
-    std::size_t end = at + kPython.size();
-    while (end < text.size() && IsDigit(text[end])) ++end;
-    if (end == at + kPython.size() || !text.substr(end).starts_with("): ")) {
-      continue;
-    }
-    const std::size_t line = text.rfind('\n', at);
-    const std::size_t begin = line == text.npos ? 0 : line + 1;
-    return text.substr(begin,
-                       std::min(text.find('\n', at), text.size()) - begin);
-  }
-  return {};
-}
-
-// ---------------------------------------------------------------- the walk
-namespace {
-
-// What people call a message; "": the walk does not go into it.
+// What people call a message.
 std::string_view WordFor(MessageType message) {
   switch (message) {
     case MessageType::kModelProto:
@@ -216,9 +41,36 @@ std::string_view WordFor(MessageType message) {
       return "tensor";
     case MessageType::kValueInfoProto:
       return "value";
+    case MessageType::kStringStringEntryProto:
+      return "entry";
+    case MessageType::kOperatorSetIdProto:
+      return "opset";
+    case MessageType::kTensorAnnotation:
+      return "annotation";
     default:
-      return "";
+      return "type";
   }
+}
+
+// A text, and why it is private.
+struct Private {
+  PrivateKind kind;
+  std::string text;  // "": it is not
+};
+
+Private Search(std::string_view text, const std::set<std::string>& users) {
+  Private found = {PrivateKind::kTraceback, std::string(FindFrame(text))};
+  if (found.text.empty()) found = {PrivateKind::kPath, FindPath(text)};
+  if (found.text.empty()) {
+    found = {PrivateKind::kEmail, std::string(FindEmail(text))};
+  }
+  if (found.text.empty()) {
+    found = {PrivateKind::kAddress, std::string(FindAddress(text))};
+  }
+  if (found.text.empty()) {
+    found = {PrivateKind::kUser, std::string(FindUser(text, users))};
+  }
+  return found;
 }
 
 }  // namespace
@@ -246,14 +98,22 @@ class PrivateTexts::Visitor {
   }
 
   bool Visit(const Field& field, const onnx::FieldInfo& info) {
-    if (info.holds == onnx::Holds::kText) Text(field, info);
-    if (info.child == MessageType::kStringStringEntryProto) Entry(field, info);
     constexpr std::size_t kLarge = 64 * 1024;
     if (open_.back().message == MessageType::kTensorProto && release_ &&
         field.bytes.size() >= kLarge) {
       release_(Offset(field.bytes), Offset(field.bytes) + field.bytes.size());
     }
-    if (WordFor(info.child).empty()) return false;
+    if (info.holds == onnx::Holds::kUnknown ||
+        info.holds == onnx::Holds::kNumber) {
+      Unknown(field);
+    } else if (info.holds == onnx::Holds::kText) {
+      Text(field, info);
+    }
+    if (info.child == MessageType::kNone ||
+        (info.child == MessageType::kStringStringEntryProto &&
+         Entry(field, info))) {
+      return false;
+    }
     std::uint64_t& nodes = open_.back().nodes;
     open_.push_back(
         {.field = field,
@@ -276,24 +136,46 @@ class PrivateTexts::Visitor {
 
   void Text(const Field& field, const onnx::FieldInfo& info) {
     const std::string_view name = info.field;
+    // Entries are judged as a whole, and numbers are no text.
+    if (info.in == MessageType::kStringStringEntryProto || name == "raw_data") {
+      return;
+    }
     if (name == "doc_string") return DocString(field);
     if (info.in == MessageType::kModelProto) return Producer(field, name);
-    const bool of_attribute = info.in == MessageType::kAttributeProto;
-    if (name == "name") {
-      if (info.in != MessageType::kGraphProto) open_.back().name = field.bytes;
-      if (!of_attribute) Kept(field.bytes, name);
-    } else if (of_attribute && info.number != AttributeProto::kRefAttrName) {
-      Kept(field.bytes, "string");
-    } else if (name == "string_data" || (info.in == MessageType::kNodeProto &&
-                                         info.number == NodeProto::kOutput)) {
-      Kept(field.bytes, name);
+    if (name == "name" && info.in != MessageType::kGraphProto) {
+      open_.back().name = field.bytes;
     }
+    Kept(field.bytes, IsOneOf(name, {"s", "strings"}) ? "string" : name);
   }
 
-  void Entry(const Field& field, const onnx::FieldInfo& info) {
+  // Whether the entry goes.
+  bool Entry(const Field& field, const onnx::FieldInfo& info) {
     const std::string_view name = info.field;
-    if (name == "metadata_props") Metadata(field);
-    if (name == "external_data") ExternalData(field);
+    if (name == "metadata_props") return Metadata(field);
+    if (name == "external_data") return ExternalData(field);
+    const auto [key, value, whole] = model::ReadEntry(field);
+    Kept(key, name);
+    Kept(value, name);
+    return false;
+  }
+
+  // The schema leaves out types of maps, and where nodes run on several
+  // devices: parts of the model.
+  void Unknown(const Field& field) {
+    constexpr std::uint32_t kConfiguration = 26;
+    constexpr std::uint32_t kDeviceConfigurations = 10;
+    const MessageType in = open_.back().message;
+    const bool needed =
+        (in == MessageType::kModelProto && field.number == kConfiguration) ||
+        (in == MessageType::kNodeProto &&
+         field.number == kDeviceConfigurations) ||
+        in == MessageType::kTypeProto;
+    const std::string name = "field " + std::to_string(field.number);
+    if (needed) {
+      Kept(field.bytes, name);
+    } else {
+      Judge(field, name, field.bytes);
+    }
   }
 
   // ---------------------------------------------------------------- fields
@@ -309,71 +191,56 @@ class PrivateTexts::Visitor {
     Remove(PrivateKind::kDocString, field, "doc_string", field.bytes);
   }
 
-  void Metadata(const Field& field) {
+  bool Metadata(const Field& field) {
     const auto [key, value, whole] = model::ReadEntry(field);
     if (key == kStackTrace || key == keys::kSourceLine) {
-      NoteUser(FindPath(value));
+      NoteUsers(value);
       const std::string_view frame = FindFrame(value);
       Remove(PrivateKind::kTraceback, field, key,
              frame.empty() ? value : frame);
-      return;
+      return true;
     }
-    // Tags begin with a slash, as paths do, and are not private. A list of
-    // modules that names a file is not ours.
-    if (keys::IsOurs(key) &&
-        (key != keys::kModules ||
-         (FindPath(value).empty() && FindFrame(value).empty()))) {
-      return;
-    }
-    if (!Judge(field, key, value)) Judge(field, key, key);
+    return Judge(field, key, value) || Judge(field, key, key);
   }
 
   // Removes `field` if `text`, which it holds, is private.
   bool Judge(const Field& field, std::string_view name, std::string_view text) {
-    const std::string_view path = FindPath(text);
-    NoteUser(path);
+    NoteUsers(text);
     if (result_ == nullptr) return false;
-    if (const std::string_view frame = FindFrame(text); !frame.empty()) {
-      Remove(PrivateKind::kTraceback, field, name, frame);
-      return true;
+    const auto [kind, found] = Search(text, users_);
+    if (found.empty()) return false;
+    Remove(kind, field, name, found);
+    return true;
+  }
+
+  bool ExternalData(const Field& field) {
+    const auto [key, value, whole] = model::ReadEntry(field);
+    if (key != "location") {
+      return Judge(field, key, value) || Judge(field, key, key);
     }
-    if (!path.empty()) {
-      Remove(PrivateKind::kPath, field, name, path);
-      return true;
-    }
-    for (const std::string& user : users_) {
-      if (!IsTelling(user) || !HasWord(text, user)) continue;
-      Remove(PrivateKind::kUser, field, name, user);
-      return true;
-    }
+    if (result_ == nullptr || Kept(value, key)) return false;
+    Count(PrivateKind::kExternalData, key, value, value.size(), false);
     return false;
   }
 
-  void ExternalData(const Field& field) {
-    const auto [key, value, whole] = model::ReadEntry(field);
-    if (result_ == nullptr || key != "location") return;
-    const std::string_view path = FindPath(value);
-    if (!path.empty()) {
-      Kept(value, "location");
-      return;
-    }
-    Count(PrivateKind::kExternalData, "location", value, value.size(), false);
-  }
-
   // A part of the model's meaning.
-  void Kept(std::string_view text, std::string_view field) {
-    const std::string_view path = FindPath(text);
-    if (path.empty()) return;
-    NoteUser(path);
-    if (result_ == nullptr) return;
-    Count(PrivateKind::kPath, field, path, text.size(), false);
+  bool Kept(std::string_view text, std::string_view field) {
+    NoteUsers(text);
+    if (result_ == nullptr) return false;
+    const auto [kind, found] = Search(text, users_);
+    if (found.empty()) return false;
+    Count(kind, field, found, text.size(), false);
     ++result_->kept_;
+    return true;
   }
 
-  void NoteUser(std::string_view path) {
+  void NoteUsers(std::string_view text) {
     constexpr std::size_t kMostUsers = 100;
-    const std::string_view user = UserOf(path);
-    if (!user.empty() && users_.size() < kMostUsers) users_.emplace(user);
+    if (result_ != nullptr) return;  // the first walk has found them
+    ForEachPath(text, [&](const std::string& path) {
+      const std::string user = UserOf(path);
+      if (!user.empty() && users_.size() < kMostUsers) users_.insert(user);
+    });
   }
 
   // ---------------------------------------------------------------- results

@@ -1,5 +1,7 @@
 // Text in a model that should not leave the house: absolute paths, names of
-// users, tracebacks, and on request all doc strings and the names of producers.
+// users, tracebacks, addresses, and on request all doc strings and the names of
+// producers. Every text of the file is read, also in fields that ONNX does not
+// have; numbers are not.
 //
 //   PrivateTexts found(model, {.all = false});
 //   for (const PrivateText& text : found.texts()) ...
@@ -28,10 +30,12 @@ enum class PrivateKind : std::uint8_t {
   kDocString,  // with `all`
   kProducer,   // with `all`
   kExternalData,
+  kEmail,
+  kAddress,  // of a machine
 };
-constexpr std::array<std::string_view, 6> kPrivateKindNames = {
-    "traceback",  "path",     "user name",
-    "doc string", "producer", "external data"};
+constexpr std::array<std::string_view, 8> kPrivateKindNames = {
+    "traceback", "path",          "user name",      "doc string",
+    "producer",  "external data", "e-mail address", "address"};
 
 // Texts of one kind in fields of one name.
 struct PrivateGroup {
@@ -98,13 +102,6 @@ class ScrubWriter {
  private:
   wire::Rewrite rewrite_;
 };
-
-// The first absolute path in `text`; "" if there is none. Scopes such as
-// `/encoder/layer.0` are not paths of files.
-std::string_view FindPath(std::string_view text);
-
-// The first frame of a traceback of Python or torch in `text`, or "".
-std::string_view FindFrame(std::string_view text);
 
 }  // namespace onnx_tag::edit
 

@@ -1,6 +1,7 @@
 // Times that OpenVINO measured, in three forms: the table of `benchmark_app
 // -report_type detailed_counters`, the execution graph of `-exec_graph_path`,
 // and get_profiling_info() as JSON.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
@@ -19,12 +20,14 @@ constexpr std::string_view kTableHead = "layerName;execStatus;";
 // Kernels one after another, in the order of the file.
 class Collector {
  public:
-  // A kernel that was made of several nodes divides its time among them.
+  // A kernel that was made of several nodes divides its time among them. `line`
+  // gives where in the file it is.
+  template <typename Where>
   void Add(const std::vector<std::string>& nodes, std::string_view op,
-           double microseconds) {
-    if (!(microseconds >= 0 && microseconds <= 1e15)) {
-      Fail(ErrorKind::kInput, "'{}' has the time {}", Short{nodes.front(), 200},
-           microseconds);
+           double microseconds, Where line) {
+    if (!(microseconds >= 0 && microseconds <= 1e12)) {
+      Fail(ErrorKind::kInput, "{}: '{}' has the impossible time {}",
+           Ours{line()}, Short{nodes.front(), 200}, microseconds);
     }
     const std::int64_t whole = std::llround(microseconds);
     const auto count = static_cast<std::int64_t>(nodes.size());
@@ -67,7 +70,8 @@ Profile ReadTable(Bytes text) {
     if (!time) {
       Fail(ErrorKind::kInput, "line {}: '{}' is not a time", number, cells[4]);
     }
-    collector.Add({std::string(cells[0])}, cells[2], *time * 1000);
+    collector.Add({std::string(cells[0])}, cells[2], *time * 1000,
+                  [&] { return Message("line {}", number); });
   }
   return collector.Take();
 }
@@ -104,6 +108,7 @@ std::string Attribute(std::string_view tag, std::string_view name) {
 }
 
 Profile ReadGraph(Bytes text) {
+  const Bytes whole = text;
   Collector collector;
   std::string name;
   std::string op;
@@ -117,17 +122,20 @@ Profile ReadGraph(Bytes text) {
       name = Attribute(tag, "name");
       op = Attribute(tag, "type");
     } else if (tag.starts_with("<data ")) {
-      // Not a number: "not_executed".
-      const std::optional<double> time =
-          ParseAllAsDouble(Attribute(tag, "execTimeMcs"));
-      if (!time) continue;
+      const std::string said = Attribute(tag, "execTimeMcs");
+      if (said.empty() || said == "not_executed") continue;
+      const double time = ParseAllAsDouble(said).value_or(-1);
       std::vector<std::string> nodes;
       const std::string list = Attribute(tag, "originalLayersNames");
       for (const std::string_view node : Split(list, ',')) {
         if (!node.empty()) nodes.emplace_back(node);
       }
       if (nodes.empty()) nodes.push_back(name);
-      collector.Add(nodes, op, *time);
+      collector.Add(nodes, op, time, [&] {
+        const Bytes before = whole.substr(0, whole.size() - text.size());
+        return Message("line {}",
+                       1 + std::count(before.begin(), before.end(), '\n'));
+      });
     }
   }
 }
@@ -141,7 +149,8 @@ Profile ReadList(Bytes text) {
     std::string name;
     std::string op;
     std::string status;
-    double time = 0;
+    double time = -1;
+    json::Place place = reader.Here();
     reader.BeginObject();
     std::string_view key;
     while (reader.NextMember(key)) {
@@ -152,12 +161,14 @@ Profile ReadList(Bytes text) {
       } else if (key == "status") {
         status = reader.String();
       } else if (key == "real_time") {
+        place = reader.Here();
         time = reader.Number();
       } else {
         reader.Skip();
       }
     }
-    if (status.ends_with("EXECUTED")) collector.Add({name}, op, time);
+    if (!status.ends_with("EXECUTED")) continue;
+    collector.Add({name}, op, time, [&] { return reader.Where(place); });
   }
   return collector.Take();
 }

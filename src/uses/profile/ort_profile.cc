@@ -67,13 +67,17 @@ class Reader {
     measured_.reset();
     duration_.reset();
     begin_ = thread_ = 0;
+    place_ = json_.Here();
     json_.ForEachMember([&](std::string_view key) {
       const Kind kind = json_.Peek();
       if (kind == Kind::kString) {
         if (key == "name") name_ = json_.StringView();
         if (key == "cat") category_ = json_.StringView();
       } else if (kind == Kind::kNumber) {
-        if (key == "dur") duration_ = Duration();
+        if (key == "dur") {
+          place_ = json_.Here();
+          duration_ = Duration();
+        }
         if (key == "ts") begin_ = Number();
         if (key == "tid") thread_ = Number();
       } else if (kind == Kind::kObject) {
@@ -91,10 +95,10 @@ class Reader {
       } else if (key == "provider" && text) {
         provider_ = json_.StringView();
       } else if (key == measure_.name && text) {
+        const json::Place place = json_.Here();
         measured_ = NumberIn(json_.StringView());
         if (!measured_) {
-          Fail(ErrorKind::kInput, "event {}: its {} is not a number",
-               events_ + 1, measure_.name);
+          json_.FailAt(place, "its {} is not a number", measure_.name);
         }
       } else if (key == measure_.name && json_.Peek() == Kind::kNumber) {
         measured_ = std::clamp(Number(), -kMost, kMost);
@@ -145,10 +149,10 @@ class Reader {
   // A wrong time would make all sums and shares wrong.
   std::int64_t KnownDuration() const {
     if (duration_) return *duration_;
-    Fail(ErrorKind::kInput,
-         "event {} ('{}'): its duration is not a number of microseconds from 0 "
-         "to {}",
-         events_, name_, kMost);
+    json_.FailAt(place_,
+                 "the duration of '{}' is not a number of microseconds from 0 "
+                 "to {}",
+                 name_, kMost);
   }
 
   KernelId Intern() {
@@ -178,6 +182,7 @@ class Reader {
   std::string category_;
   std::string op_;
   std::string provider_;
+  json::Place place_ = {};  // of its duration, or else of the event
   std::int64_t begin_ = 0;
   std::optional<std::int64_t> duration_;
   std::int64_t thread_ = 0;

@@ -46,8 +46,9 @@ void AddParts(std::string_view text, std::string_view between, Names& parts) {
 std::string WithoutPointwise(std::string_view name) {
   constexpr std::string_view kPointwise = "PWN(";
   while (name.starts_with(kPointwise)) name.remove_prefix(kPointwise.size());
-  while (name.ends_with(')') && std::count(name.begin(), name.end(), ')') >
-                                    std::count(name.begin(), name.end(), '(')) {
+  auto unopened = std::count(name.begin(), name.end(), ')') -
+                  std::count(name.begin(), name.end(), '(');
+  for (; name.ends_with(')') && unopened > 0; --unopened) {
     name.remove_suffix(1);
   }
   return std::string(name);
@@ -112,17 +113,25 @@ class TrtReader {
 
  private:
   void ReadEntry() {
+    constexpr double kMost = 1e9;  // 11 days
     std::string name;
     double milliseconds = -1;
+    json::Place place = json_.Here();
     json_.ForEachMember([&](std::string_view key) {
       const Kind kind = json_.Peek();
       if (key == "name" && kind == Kind::kString) name = json_.String();
+      if (key == "timeMs") place = json_.Here();
       if (kind != Kind::kNumber) return;
       if (key == "timeMs") milliseconds = json_.Number();
       if (key == "count") profile_.model_runs = json_.Count();
     });
-    constexpr double kMost = 1e9;  // 11 days
-    if (name.empty() || !(milliseconds >= 0 && milliseconds <= kMost)) return;
+    if (name.empty()) return;
+    // A wrong time would make all sums and shares wrong.
+    if (!(milliseconds >= 0 && milliseconds <= kMost)) {
+      json_.FailAt(place,
+                   "the layer '{}' has no time from 0 to {} milliseconds",
+                   Short{name, 200}, kMost);
+    }
     // The sum is rounded, not each layer: the total is exact.
     const std::int64_t before = std::llround(sum_);
     sum_ += milliseconds * 1000;

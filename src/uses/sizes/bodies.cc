@@ -47,20 +47,9 @@ Fact Common(const Fact& a, const Fact& b, bool& differ) {
 }  // namespace
 
 GraphId Shapes::CalledBody(NodeId node) const {
-  if (functions_.empty()) return kNo<GraphId>;
-  const auto found =
-      functions_.find({model_.Domain(node), model_.OpType(node)});
-  if (found == functions_.end()) return kNo<GraphId>;
-  const std::vector<std::uint32_t>& candidates = found->second;
-  if (candidates.size() == 1) return model_.functions()[candidates[0]].body;
-  const std::string_view overload =
-      model::LastOf(model_.NodeBytes(node), onnx::NodeProto::kOverload);
-  for (const std::uint32_t i : candidates) {
-    if (model_.functions()[i].overload == overload) {
-      return model_.functions()[i].body;
-    }
-  }
-  return kNo<GraphId>;
+  const FunctionId function = functions_.Of(node);
+  return function == kNo<FunctionId> ? kNo<GraphId>
+                                     : model_.functions()[Index(function)].body;
 }
 
 Fact Shapes::FactAt(std::span<const ValueId> values, std::size_t i) const {

@@ -62,7 +62,13 @@ Dim Formulas::Dimension(std::string_view name) {
 
 Dim Formulas::Unnamed(std::string_view name) {
   std::string unique(name);
-  while (names_.contains(unique)) unique += "'";
+  if (names_.contains(unique)) {
+    unique += "'";
+    std::uint32_t& count = data_counts_[unique];
+    while (names_.contains(unique)) {
+      unique = fmt::format("{}'{}", name, ++count);
+    }
+  }
   return AddSymbol({.kind = Kind::kDimension,
                     .name = std::move(unique),
                     .a = {},

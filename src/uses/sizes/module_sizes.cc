@@ -23,8 +23,8 @@ void AddTo(std::uint64_t& sum, std::uint64_t& unknown, Dim number) {
 }  // namespace
 
 Sums& Sums::operator+=(const Sums& other) {
-  parameters += other.parameters;
-  bytes += other.bytes;
+  parameters = CappedSum(parameters, other.parameters);
+  bytes = CappedSum(bytes, other.bytes);
   flops = CappedSum(flops, other.flops);
   unknown_flops += other.unknown_flops;
   written = CappedSum(written, other.written);
@@ -56,7 +56,9 @@ ModelSizes CountSizes(const Model& model, const Tagging& tagging,
     const ModuleId module = owners.Of(value);
     sizes.weights.push_back({value, module, data_type, elements, bytes});
     place(module) += {.parameters = elements, .bytes = bytes};
-    if (bytes > 0) sizes.bytes_by_type[TypeName(data_type)] += bytes;
+    if (bytes == 0) return;
+    std::uint64_t& sum = sizes.bytes_by_type[TypeName(data_type)];
+    sum = CappedSum(sum, bytes);
   };
   for (const Initializer& tensor : model.initializers()) {
     add(tensor.value, tensor.data_type, CountElements(model.Dims(tensor)));

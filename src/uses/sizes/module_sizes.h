@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "file/model/element_types.h"
 #include "onnx_tag/tagging.h"
 #include "uses/sizes/assumptions.h"
 #include "uses/sizes/shapes.h"
@@ -25,12 +26,8 @@ struct Weight {
 
 using BytesByType = std::map<std::string_view, std::uint64_t>;
 
-// Sums stop here: they are "over 2^63" then.
-inline constexpr std::uint64_t kOver = std::uint64_t{1} << 63;
-
-constexpr std::uint64_t CappedSum(std::uint64_t a, std::uint64_t b) {
-  return a >= kOver || b >= kOver || a + b >= kOver ? kOver : a + b;
-}
+using onnx_tag::CappedSum;
+using onnx_tag::kOver;
 
 struct Sums {
   std::uint64_t parameters = 0;

@@ -41,6 +41,7 @@ Shapes::Shapes(const Model& model, std::span<const GivenShape> given)
     : model_(model),
       ops_(model),
       facts_(model),
+      functions_(model),
       first_run_(model.graph_count(), kNoRun),
       inferred_(model.graph_count()),
       open_(model.graph_count()),
@@ -48,7 +49,6 @@ Shapes::Shapes(const Model& model, std::span<const GivenShape> given)
       work_left_(kMostAgain * model.node_count() + kSmallWork),
       flops_(model.node_count()),
       written_(model.node_count()) {
-  FindFunctions();
   ReadInputs(given);
   ReadWeights();
   for (const GraphId graph : model.Graphs()) {
@@ -75,16 +75,6 @@ Dim Shapes::BytesOf(ValueId value) {
   const Dim elements = Elements(value);
   return bits % 8 == 0 ? formulas().Times(elements, bits / 8)
                        : formulas().Ceil(formulas().Times(elements, bits), 8);
-}
-
-void Shapes::FindFunctions() {
-  for (std::size_t i = 0; i < model_.functions().size(); ++i) {
-    const onnx_tag::Function& function = model_.functions()[i];
-    const std::string_view domain =
-        function.domain == "ai.onnx" ? "" : function.domain;
-    functions_[{domain, function.name}].push_back(
-        static_cast<std::uint32_t>(i));
-  }
 }
 
 void Shapes::ReadInputs(std::span<const GivenShape> given) {

@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "core/graph/function_calls.h"
 #include "core/graph/operators.h"
 #include "onnx_tag/model.h"
 #include "uses/sizes/attributes.h"
@@ -111,7 +112,6 @@ class Shapes {
     int depth;
   };
 
-  void FindFunctions();
   GraphId CalledBody(NodeId node) const;
   void ReadInputs(std::span<const GivenShape> given);
   void ReadWeights();
@@ -145,9 +145,7 @@ class Shapes {
   const Model& model_;
   const Operators ops_;
   ValueFacts facts_;
-  std::map<std::pair<std::string_view, std::string_view>,
-           std::vector<std::uint32_t>>
-      functions_;  // by domain and name
+  const FunctionCalls functions_;
   std::vector<Run> runs_;
   std::vector<std::uint32_t> first_run_;  // by graph, of functions
   std::vector<bool> inferred_;            // by graph: once at least

@@ -8,17 +8,6 @@
 #include "mapping/evidence/evidence.h"
 
 namespace onnx_tag::transfer {
-namespace {
-
-// Which output of its producer a value is.
-std::ptrdiff_t OutputOf(const Model& model, ValueId value) {
-  const NodeId producer = model.Producer(value);
-  if (producer == kNo<NodeId>) return 0;
-  const auto outputs = model.Outputs(producer);
-  return std::find(outputs.begin(), outputs.end(), value) - outputs.begin();
-}
-
-}  // namespace
 
 Versions::Versions(const Model& old_version, const Model& new_version)
     : from(old_version),
@@ -26,7 +15,9 @@ Versions::Versions(const Model& old_version, const Model& new_version)
       to(new_version),
       from_ops(old_version),
       to_ops(to_facts.ops),
-      in_from_(new_version.name_count(), kNo<NameId>) {
+      in_from_(new_version.name_count(), kNo<NameId>),
+      places_(OutputPlaces(new_version)),
+      old_places_(OutputPlaces(old_version)) {
   for (const NameId name : AllIds<NameId>(to.name_count())) {
     in_from_[name] = from.FindName(to.Name(name));
   }
@@ -37,10 +28,6 @@ bool Versions::SameName(ValueId new_value, ValueId old) const {
   const std::string_view old_name = from.ValueName(old);
   return name == old_name || hierarchy::UndoTensorName(name).name ==
                                  hierarchy::UndoTensorName(old_name).name;
-}
-
-bool Versions::SameOutput(ValueId new_value, ValueId old) const {
-  return OutputOf(to, new_value) == OutputOf(from, old);
 }
 
 Versions::Shapes Versions::CompareShapes(ValueId new_value, ValueId old) const {
@@ -101,6 +88,7 @@ Matching::Matching(const Versions& versions)
       values_(to_.value_count()),
       taken_(from_.node_count(), false),
       value_taken_(from_.value_count(), false),
+      looks_(to_.node_count(), 0),
       product_of_(to_.node_count(), kNo<NodeId>) {
   for (const NodeId node : to_.Nodes()) {
     if (!IsQuantizedProduct(node)) continue;
@@ -265,7 +253,8 @@ void Matching::LookThrough(ValueId to, ValueId from) {
 int Matching::AgreeingInputs(NodeId to, NodeId from) const {
   const auto inputs = to_.Inputs(to);
   const auto old = from_.Inputs(from);
-  const bool any_order = versions_.to_ops.Is(to, OpKind::kCommutative);
+  const bool any_order = versions_.to_ops.Is(to, OpKind::kCommutative) &&
+                         old.size() <= kMostNeighbours;
   int agreeing = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] == kNo<ValueId>) continue;
@@ -312,7 +301,8 @@ void Matching::PairConsumers(ValueId to, ValueId from) {
     return;
   }
   for (const NodeId reader : readers) {
-    if (!IsOpen(reader)) continue;
+    if (!IsOpen(reader) || looks_[reader] == kMostNeighbours) continue;
+    ++looks_[reader];
     const auto rivals =
         std::count_if(readers.begin(), readers.end(), [&](NodeId other) {
           return IsOpen(other) && to_[other].op_type == to_[reader].op_type;

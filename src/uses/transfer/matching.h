@@ -52,7 +52,9 @@ struct Versions {
   // Also if a quantizer has added to one of them.
   bool SameName(ValueId new_value, ValueId old) const;
   // Whether both are the same output of their producers.
-  bool SameOutput(ValueId new_value, ValueId old) const;
+  bool SameOutput(ValueId new_value, ValueId old) const {
+    return places_[new_value] == old_places_[old];
+  }
 
   // How the shapes of two weights compare.
   enum class Shapes { kUnknown, kSame, kDifferent };
@@ -60,6 +62,7 @@ struct Versions {
 
  private:
   IdVector<NameId, NameId> in_from_;
+  IdVector<ValueId, std::uint32_t> places_, old_places_;
 };
 
 // The attribute that holds a subgraph, or the name of a function.
@@ -136,6 +139,8 @@ class Matching {
   IdVector<ValueId, Pair<ValueId>> values_;
   IdVector<NodeId, bool> taken_;
   IdVector<ValueId, bool> value_taken_;
+  // How often all inputs of a node were looked at.
+  IdVector<NodeId, std::uint8_t> looks_;
   // By node that gives the result of a quantized product: the product.
   IdVector<NodeId, NodeId> product_of_;
   std::deque<ValueId> upstream_;

@@ -141,7 +141,9 @@ NodeId Placing::EarliestProducer(NodeId to, NodeId known,
     if (likes[reader] == kNo<NodeId>) return true;
     const auto inputs = to_.Inputs(reader);
     const auto old = from_.Inputs(likes[reader]);
-    for (std::size_t i = 0; i < std::min(inputs.size(), old.size()); ++i) {
+    const std::size_t most =
+        std::min({inputs.size(), old.size(), kMostNeighbours});
+    for (std::size_t i = 0; i < most; ++i) {
       const NodeId producer = ProducerOf(from_, old[i]);
       if (ProducerOf(to_, inputs[i]) == to && producer != kNo<NodeId> &&
           versions_.SameOperator(to, producer)) {
@@ -406,36 +408,46 @@ void Placing::PlaceByRegion() {
     modules[key(old[node], from_[node].op_type)].Add({node}, tags_);
     modules[key(old[node], kNo<NameId>)].Add({node}, tags_);
   }
+  const auto add = [](NodeId region, std::vector<NodeId>& regions) {
+    if (region != kNo<NodeId> && regions.size() < kMostRegions &&
+        std::find(regions.begin(), regions.end(), region) == regions.end()) {
+      regions.push_back(region);
+    }
+  };
+  // The regions behind an old node and before it: found once, because many
+  // nodes may have one neighbour.
+  std::unordered_map<NodeId, std::vector<NodeId>> behind, before;
+  const auto find_behind = [&](NodeId from, std::vector<NodeId>& regions) {
+    for (const ValueId value : from_.Outputs(from)) {
+      if (value == kNo<ValueId>) continue;
+      const auto readers = from_.Consumers(value);
+      if (readers.size() > kMostNeighbours) continue;
+      for (const NodeId reader : readers) add(old[reader], regions);
+    }
+  };
+  const auto find_before = [&](NodeId from, std::vector<NodeId>& regions) {
+    if (from_.Inputs(from).size() > kMostNeighbours) return;
+    ForEachMaker(from_, from, [&](NodeId maker) {
+      add(old[maker], regions);
+      return true;
+    });
+  };
   // The old regions between the counterparts of the neighbours.
   std::unordered_map<NodeId, std::vector<NodeId>> between;
   for (const NodeId to : to_.Nodes()) {
     if (!IsOpen(to)) continue;
-    const auto link = [&](NodeId from) {
-      if (old[from] == kNo<NodeId>) return true;
-      std::vector<NodeId>& regions = between[open[to]];
-      if (std::find(regions.begin(), regions.end(), old[from]) ==
-              regions.end() &&
-          regions.size() < kMostRegions) {
-        regions.push_back(old[from]);
-      }
+    const auto link = [&](NodeId like, auto& known, const auto& find) {
+      if (like == kNo<NodeId>) return true;
+      const auto [at, is_new] = known.try_emplace(like);
+      if (is_new) find(like, at->second);
+      for (const NodeId region : at->second) add(region, between[open[to]]);
       return true;
     };
     ForEachMaker(to_, to, [&](NodeId maker) {
-      const NodeId like = places_[maker].like;
-      if (like == kNo<NodeId>) return true;
-      for (const ValueId value : from_.Outputs(like)) {
-        if (value == kNo<ValueId>) continue;
-        const auto readers = from_.Consumers(value);
-        if (readers.size() > kMostNeighbours) continue;
-        for (const NodeId reader : readers) link(reader);
-      }
-      return true;
+      return link(places_[maker].like, behind, find_behind);
     });
     ForEachConsumer(to, [&](NodeId reader) {
-      const NodeId like = places_[reader].like;
-      if (like != kNo<NodeId> && from_.Inputs(like).size() <= kMostNeighbours) {
-        ForEachMaker(from_, like, link);
-      }
+      link(places_[reader].like, before, find_before);
     });
   }
   const auto agree = [&](NodeId to, NameId op) {

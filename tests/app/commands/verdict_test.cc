@@ -9,6 +9,7 @@
 #include "app/cli/command_table.h"
 #include "support/run_cli.h"
 #include "support/temporary_folder.h"
+#include "support/wire_builder.h"
 
 namespace onnx_tag::test {
 namespace {
@@ -161,6 +162,50 @@ TEST_F(VerdictTest, ANoteOnAModuleNamesTheFileAndTheRoot) {
   EXPECT_THAT(
       RunCli({"tap", file, "--module", "**", "-o", folder_ / "t.onnx"}).err,
       testing::HasSubstr("onnx-tag: " + file + ": <root>: "));
+}
+
+// Two products; the weights have `size` rows and columns.
+std::string TwoProducts(std::uint64_t size) {
+  std::string graph;
+  for (const std::string module : {"a", "b"}) {
+    graph += BytesField(
+        1,
+        Wire(BytesField(1, module == "a" ? "x" : "a"),
+             BytesField(1, module + ".weight"), BytesField(2, module),
+             BytesField(3, "/" + module + "/MatMul"), BytesField(4, "MatMul")));
+    graph += BytesField(
+        5, Wire(VarintField(1, size), VarintField(1, size), VarintField(2, 1),
+                BytesField(8, module + ".weight")));
+  }
+  return Wire(VarintField(1, 8),
+              BytesField(7, Wire(graph, BytesField(11, BytesField(1, "x")),
+                                 BytesField(12, BytesField(1, "b")))),
+              BytesField(8, VarintField(2, 17)));
+}
+
+TEST_F(VerdictTest, CheckAcceptsWhatTagWroteWithAnyKeys) {
+  const std::string model = folder_.Write("m.onnx", TwoProducts(4));
+  for (const char* const keys :
+       {"tags", "layer_ann", "namespace", "class_hierarchy", "source_line",
+        "layer_ann,source_line", "tags,layer_ann,namespace"}) {
+    const std::string out = folder_ / "tagged.onnx";
+    ASSERT_EQ(RunCli({"tag", model, "-o", out, "--force", "--keys", keys}).exit,
+              0);
+    const CliResult checked = RunCli({"check", out});
+    EXPECT_EQ(checked.exit, 0) << keys << checked.out;
+  }
+}
+
+TEST_F(VerdictTest, WeightsOverTheLargestNumberSaySoAndFitNoBudget) {
+  const std::string model =
+      folder_.Write("m.onnx", TwoProducts(std::uint64_t{1} << 40));
+  EXPECT_THAT(RunCli({"show", model}).out,
+              testing::AllOf(testing::HasSubstr("over 2^63 parameters"),
+                             testing::HasSubstr("weights     over 2^63\n")));
+  for (const char* const budget : {"1MB", "18446744073709551615"}) {
+    const CliResult split = RunCli({"split", model, "--budget", budget, "-n"});
+    EXPECT_EQ(split.exit, 2) << budget << split.out;
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "file/model/element_types.h"
 #include "support/onnx_models.h"
 
 namespace onnx_tag::test {
@@ -17,7 +18,7 @@ TEST(ParameterCountsTest, AWeightIsCountedOnceWhereItBelongs) {
       initializer { name: "onnx::MatMul_1" dims: 3 dims: 4 }
       initializer { name: "b.bias" dims: 4 }
       initializer { name: "lost" dims: 5 }
-      initializer { name: "huge" dims: 4611686018427387904 dims: 8 }
+      initializer { name: "empty" dims: 4611686018427387904 dims: 8 dims: 0 }
       initializer { name: "negative" dims: -1 }
       initializer { name: "scalar" }
     })pb");
@@ -36,6 +37,32 @@ TEST(ParameterCountsTest, AWeightIsCountedOnceWhereItBelongs) {
   EXPECT_EQ(counts.unplaced, 6u) << "lost, and the scalar nobody reads";
   EXPECT_EQ(counts.all, 22u);
   EXPECT_EQ(counts.Totals(tagging.modules)[ModuleTree::kRoot], 16u);
+}
+
+// Numbers that no sum holds are the largest of all, not 0.
+TEST(ParameterCountsTest, SumsStopAtTheLargestNumber) {
+  const std::string bytes = BytesFromText(R"pb(
+    graph {
+      node { op_type: "Add" input: "x" input: "a.w" output: "y" }
+      initializer { name: "a.w" dims: 4611686018427387904 dims: 8 }
+      initializer { name: "b.w" dims: 4611686018427387904 }
+      initializer { name: "b.v" dims: 4611686018427387904 }
+    })pb");
+  const Model model = ReadModel(bytes);
+  Tagging tagging;
+  tagging.roles.Add(Role());
+  tagging.tags.resize(1);
+  const ModuleId a = tagging.modules.Add("a");
+  const ModuleId b = tagging.modules.Add("b");
+  const ParameterCounts counts = CountParameters(model, tagging);
+  EXPECT_EQ(counts.own[a], kOver);
+  EXPECT_EQ(counts.own[b], kOver);
+  EXPECT_EQ(counts.all, kOver);
+  EXPECT_EQ(counts.Totals(tagging.modules)[ModuleTree::kRoot], kOver);
+  EXPECT_EQ(CountBytes(kOver, kFloat), kOver);
+  EXPECT_EQ(CountBytes(kOver, kString), 0u);
+  constexpr std::int32_t kInt4 = 22;
+  EXPECT_EQ(CountBytes(9, kInt4), 5u);
 }
 
 // Two layers call one function, inside a function of the encoder: the tags of

@@ -71,6 +71,15 @@ TEST(LeftoversTest, AMissingFolderHasNone) {
   io::RemoveLeftoversOnce("/nonexistent/folder");
 }
 
+TEST(LeftoversTest, ANewFileRemovesThemToo) {
+  const TemporaryFolder folder;
+  folder.Write(".onnx-tag-abc123", "");
+  OutputOptions options;
+  options.replace = false;
+  OutputFile::Create(folder / "new", {}, options).Commit();
+  EXPECT_THAT(folder.Names(), ElementsAre("new"));
+}
+
 TEST(LeftoversTest, AFolderIsSearchedOnceByAProcess) {
   const TemporaryFolder folder;
   folder.Write(".onnx-tag-abc123", "");

@@ -1,12 +1,16 @@
 // What POSIX alone has: permissions, limits, and how much memory a process has.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "file/io/fault.h"
 #include "file/io/output_file.h"
+#include "file/io/system_calls.h"
 #include "onnx_tag/error.h"
 #include "support/memory.h"
 #include "support/temporary_folder.h"
@@ -78,6 +82,24 @@ TEST(OutputFileMemoryTest, CopyingALargeFileTakesNoMemory) {
     EXPECT_LT(test::PeakBytes(), before + (16 << 20)) << piece;
     EXPECT_EQ(std::filesystem::file_size(folder / "out"), kSize);
   }
+}
+
+// A file that is opened later would get the number of a closed stream, and what
+// is printed would go into it.
+TEST(StandardStreamsTest, ClosedOnesAreOpened) {
+  const pid_t child = fork();
+  if (child == 0) {
+    for (const int fd : {0, 1, 2}) close(fd);
+    io::PrepareStandardStreams();
+    for (const int fd : {0, 1, 2}) {
+      if (fcntl(fd, F_GETFD) < 0) _exit(fd + 1);
+    }
+    _exit(open("/dev/null", O_RDONLY) == 3 ? 0 : 4);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 }  // namespace

@@ -1,9 +1,16 @@
 #include "uses/edit/private_text.h"
 
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
 #include <gtest/gtest.h>
+
+#include <array>
+#include <set>
 
 #include "onnx_tag/model.h"
 #include "support/onnx_models.h"
+#include "support/wire_builder.h"
+#include "uses/edit/private_words.h"
 
 namespace onnx_tag::edit {
 namespace {
@@ -35,6 +42,107 @@ TEST(PrivateTextTest, PathsOfFilesArePathsAndScopesAreNot) {
     EXPECT_EQ(FindPath(text), "") << text;
   }
   EXPECT_EQ(FindPath("at \"/home/me/a.py\", line 3"), "/home/me/a.py");
+}
+
+// Forms of one private text.
+constexpr std::array<std::string_view, 16> kSecrets = {
+    "/home/alice/net.py",
+    "C:\\Users\\alice\\x",
+    "~alice/models",
+    "cc -I/home/alice/include",
+    "file://build7/home/alice/run7",
+    "/data/alice/run7",
+    "../../home/alice/net",
+    "{\"p\": \"\\/home\\/alice\\/run7\"}",
+    "%2Fhome%2Falice%2Frun7",
+    "\\\\\\\\server\\\\share\\\\x",
+    "alice.b@example.org",
+    "s3://bucket-7/alice",
+    "https://wandb.ai/alice/run",
+    "http://gpu7:8080/x",
+    "node7.lab.internal",
+    "File \"net.py\", line 3, in alice"};
+
+using Way = std::vector<const google::protobuf::FieldDescriptor*>;
+
+// A way to each text of the schema: each field with a message is gone through
+// once, so that texts in messages that several fields have count for each.
+void AddWays(const google::protobuf::Descriptor& message, const Way& way,
+             std::set<const google::protobuf::FieldDescriptor*>& gone,
+             std::vector<Way>& ways) {
+  for (int i = 0; i < message.field_count(); ++i) {
+    Way longer = way;
+    longer.push_back(message.field(i));
+    if (longer.back()->message_type() != nullptr) {
+      if (!gone.insert(longer.back()).second) continue;
+      AddWays(*longer.back()->message_type(), longer, gone, ways);
+    } else if (longer.back()->cpp_type() ==
+                   google::protobuf::FieldDescriptor::CPPTYPE_STRING &&
+               longer.back()->name() != "raw_data") {
+      ways.push_back(longer);
+    }
+  }
+}
+
+TEST(PrivateTextTest, EveryTextOfTheSchemaIsRead) {
+  std::set<const google::protobuf::FieldDescriptor*> gone;
+  std::vector<Way> ways;
+  AddWays(*schema::ModelProto::descriptor(), {}, gone, ways);
+  int planted = 0;
+  for (const Way& way : ways) {
+    for (const std::string_view secret : kSecrets) {
+      schema::ModelProto model = ModelFromText("graph { name: 'g' }");
+      google::protobuf::Message* at = &model;
+      std::string place;
+      for (const auto* const field : way) {
+        place += "." + std::string(field->name());
+        const auto& reflection = *at->GetReflection();
+        if (field->message_type() != nullptr) {
+          at = field->is_repeated() ? reflection.AddMessage(at, field)
+                                    : reflection.MutableMessage(at, field);
+        } else if (field->is_repeated()) {
+          reflection.AddString(at, field, std::string(secret));
+        } else {
+          reflection.SetString(at, field, std::string(secret));
+        }
+      }
+      const std::string file = model.SerializeAsString();
+      const Model read = ReadModel(file);
+      const PrivateTexts texts(read, {});
+      EXPECT_GT(texts.removable() + texts.kept(), 0u) << place << secret;
+      if (texts.kept() == 0) {
+        EXPECT_EQ(Scrubbed(file).find(secret), std::string::npos) << place;
+      }
+      ++planted;
+    }
+  }
+  EXPECT_GE(planted, 1000);
+}
+
+TEST(PrivateTextTest, FieldsThatTheSchemaLacksAreReadAndGo) {
+  const std::string graph = test::BytesField(2, "main");
+  for (const std::string& hidden :
+       {test::BytesField(100, "/home/alice/x"),
+        // The version of the IR as a text.
+        test::BytesField(1, "by alice@example.org"),
+        // A group.
+        test::Wire("\xa3\x06", test::BytesField(1, "/home/alice/x"),
+                   "\xa4\x06")}) {
+    const std::string plain =
+        test::Wire(test::VarintField(1, 8), test::BytesField(7, graph));
+    EXPECT_EQ(Scrubbed(plain + hidden), plain);
+  }
+}
+
+TEST(PrivateTextTest, PublicAddressesAndVersionsStay) {
+  for (const std::string_view text :
+       {"https://github.com/onnx/onnx", "https://onnx.ai", "TensorRT 10.0.0.6",
+        "layers.0.internal", "http://localhost:6006", "a@b", "x @ y.z",
+        "/data/embed/MatMul", "torch@2.1.0", "encoder.local.weight"}) {
+    EXPECT_EQ(FindEmail(text), "") << text;
+    EXPECT_EQ(FindAddress(text), "") << text;
+    EXPECT_EQ(FindPath(text), "") << text;
+  }
 }
 
 TEST(PrivateTextTest, FramesOfPythonAndOfTorchAreFound) {
@@ -105,6 +213,16 @@ schema::ModelProto Example() {
     }
     opset_import { version: 17 }
   )pb");
+}
+
+TEST(PrivateTextTest, UsersOfAllPathsAreFoundInAllLetters) {
+  schema::ModelProto model = Example();
+  model.set_doc_string("File \"/usr/lib/a.py\" /home/bob-7/x ~carol/y");
+  model.set_producer_name("Bob-7");
+  model.set_domain("CAROL");
+  const std::string scrubbed = Scrubbed(model.SerializeAsString());
+  EXPECT_EQ(scrubbed.find("Bob-7"), scrubbed.npos);
+  EXPECT_EQ(scrubbed.find("CAROL"), scrubbed.npos);
 }
 
 // Protobuf is the oracle: clearing the same fields and serializing.

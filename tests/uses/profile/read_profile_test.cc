@@ -72,6 +72,24 @@ TEST(TensorRtProfile, RefusesOtherFiles) {
               HasSubstr("only times"));
 }
 
+// A layer that is left out makes all shares wrong.
+TEST(TensorRtProfile, RefusesImpossibleTimes) {
+  for (const std::string time : {"1e12", "-1", "\"7\"", "null", "[]"}) {
+    EXPECT_THAT(ErrorOf([&] {
+                  ReadProfile(R"([{"count": 10},
+{"name": "a", "timeMs": )" + time +
+                              R"(, "averageMs": 1}])");
+                }),
+                HasSubstr("line 2, column 25: the layer 'a' has no time"))
+        << time;
+  }
+  EXPECT_THAT(
+      ErrorOf([] {
+        ReadProfile("[{\"count\": 1},\n{\"name\": \"a\", \"averageMs\": 1}]");
+      }),
+      HasSubstr("line 2"));
+}
+
 // Names and times; what did not run, and totals, must not count.
 std::vector<std::pair<std::string, std::int64_t>> OpenVinoTimes(Bytes text) {
   const Profile profile = ReadProfile(text);
@@ -108,6 +126,30 @@ TEST(OpenVinoProfile, TakesWhatRan) {
   EXPECT_THROW(ReadProfile("layerName;execStatus;\na;EXECUTED;Add;x;soon;1\n"),
                Error);
   EXPECT_THROW(ReadProfile("layerName;execStatus;\nTotal;;;;1;1\n"), Error);
+}
+
+TEST(OpenVinoProfile, RefusesImpossibleTimes) {
+  for (const std::string time : {"-1", "1e13", "nan"}) {
+    EXPECT_THAT(ErrorOf([&] {
+                  ReadProfile("layerName;execStatus;\na;EXECUTED;Add;x;" +
+                              time + ";1\n");
+                }),
+                HasSubstr("line 2: "))
+        << time;
+    EXPECT_THAT(
+        ErrorOf([&] {
+          ReadProfile("<net>\n<layer name=\"a\">\n<data execTimeMcs=\"" + time +
+                      "\"/></layer></net>");
+        }),
+        HasSubstr("line 3: "))
+        << time;
+  }
+  EXPECT_THAT(ErrorOf([] {
+                ReadProfile(
+                    "[\n{\"node_name\": \"a\", \"status\": \"EXECUTED\", "
+                    "\"real_time\": -1}]");
+              }),
+              HasSubstr("line 2, column "));
 }
 
 TEST(TableProfile, TakesNamesAndNumbers) {

@@ -138,8 +138,8 @@ class NodeEntries {
   void CheckComplete() {
     for (const std::string_view key : {keys::kModule, keys::kHierarchyTag,
                                        keys::kConfidence, keys::kSource}) {
-      // Keys for other programs may stand without ours.
-      if (Has(key) || OnlyWrote()) continue;
+      // Keys for other programs and lines of code may stand without a tag.
+      if (Has(key) || HasNoTag()) continue;
       Add("incomplete-tag", Message("{} is missing", Quoted(key)));
     }
     for (const std::string_view key : Split(Value(keys::kWrote), ',')) {
@@ -149,10 +149,11 @@ class NodeEntries {
     }
   }
 
-  bool OnlyWrote() const {
+  bool HasNoTag() const {
     return std::all_of(
         entries_.begin(), entries_.end(), [](const MetadataEntry& entry) {
-          return !keys::IsOurs(entry.key) || entry.key == keys::kWrote;
+          return !keys::IsOurs(entry.key) || entry.key == keys::kWrote ||
+                 entry.key == keys::kSourceLine;
         });
   }
 
@@ -472,8 +473,10 @@ Checked CheckModel(const CheckOptions& options, const ModelFile& file) {
     }
   }
   CheckEntries(model, checked.findings);
+  if (checked.in_file) checked.tagging = ReadTagging(model);
+  // None where only keys for other programs were written.
+  if (CountTags(checked.tagging).tagged == 0) checked.in_file = false;
   if (checked.in_file) {
-    checked.tagging = ReadTagging(model);
     checked.tags_from = TaggedModel::kInFile;
     CheckStale(model, checked.tagging, checked.findings);
   }

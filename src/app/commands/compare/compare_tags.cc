@@ -12,6 +12,7 @@
 #include "app/commands/read/modules.h"
 #include "base/text.h"
 #include "core/graph/graph_facts.h"
+#include "core/graph/neighbours.h"
 #include "file/io/mapped_file.h"
 #include "file/io/paths.h"
 #include "file/model/field_kinds.h"
@@ -211,7 +212,9 @@ class Wiring {
         facts_a_(a.model()),
         facts_b_(b.model()),
         roots_a_(Roots(a.model(), facts_a_)),
-        roots_b_(Roots(b.model(), facts_b_)) {
+        roots_b_(Roots(b.model(), facts_b_)),
+        places_a_(OutputPlaces(a.model())),
+        places_b_(OutputPlaces(b.model())) {
     for (const NodeId node : counterparts) {
       if (node != kNo<NodeId>) paired_[node] = true;
     }
@@ -304,13 +307,7 @@ class Wiring {
     }
     return counterparts_[maker_b] != maker_a ||
            (a_.model().OpType(maker_a) == b_.model().OpType(maker_b) &&
-            Place(a_.model().Outputs(maker_a), old) !=
-                Place(b_.model().Outputs(maker_b), now));
-  }
-
-  static std::size_t Place(std::span<const ValueId> values, ValueId value) {
-    return static_cast<std::size_t>(
-        std::find(values.begin(), values.end(), value) - values.begin());
+            places_a_[old] != places_b_[now]);
   }
 
   // By modules, or by names where these are the same.
@@ -339,6 +336,7 @@ class Wiring {
   const GraphFacts facts_b_;
   const IdVector<ValueId, ValueId> roots_a_;
   const IdVector<ValueId, ValueId> roots_b_;
+  const IdVector<ValueId, std::uint32_t> places_a_, places_b_;
 };
 
 // ---------------------------------------------------------------- modules

@@ -94,7 +94,7 @@ bool KernelPlaces::IsInner(const Place& place) const {
 
 void KernelPlaces::AddSanitized(std::string_view name, NodeId node) {
   if (std::all_of(name.begin(), name.end(), IsPlain)) return;
-  sanitized_.emplace(SanitizedHash(name), node);
+  sanitized_.emplace(SanitizedHash(name), std::pair(node, name));
 }
 
 // The runtime calls a nameless node "MatMul_12": its operator, and its index,
@@ -141,12 +141,8 @@ std::vector<NodeId> KernelPlaces::Sanitized(std::string_view name) const {
   std::vector<NodeId> nodes;
   const auto [begin, end] = sanitized_.equal_range(SanitizedHash(name));
   for (auto at = begin; at != end && nodes.size() < kMostNodes; ++at) {
-    const NodeId node = at->second;
-    bool fits = EqualsSanitized(model_.model()[node].name, name);
-    for (const std::string_view output : model_.model().OutputNames(node)) {
-      fits |= EqualsSanitized(output, name);
-    }
-    if (fits) nodes.push_back(node);
+    const auto& [node, own] = at->second;
+    if (EqualsSanitized(own, name)) nodes.push_back(node);
   }
   std::sort(nodes.begin(), nodes.end());
   return nodes;

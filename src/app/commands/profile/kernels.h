@@ -51,7 +51,8 @@ class KernelPlaces {
   Names by_weight_;                                                 // consumers
   std::unordered_map<std::uint32_t, std::vector<NodeId>> unnamed_;  // by index
   // By the hash of a name or output whose other bytes became underscores.
-  std::unordered_multimap<std::uint64_t, NodeId> sanitized_;
+  std::unordered_multimap<std::uint64_t, std::pair<NodeId, std::string_view>>
+      sanitized_;
 };
 
 // See profile::ReadProfile().

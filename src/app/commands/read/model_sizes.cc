@@ -68,7 +68,6 @@ bool FlopsKnown(const sizes::ModelSizes& sizes) {
 }
 
 std::string AmountText(std::uint64_t number, Unit unit) {
-  if (number >= sizes::kOver) return "over 2^63";
   return unit == Unit::kBytes ? BytesText(number) : Compact(number);
 }
 

@@ -148,7 +148,9 @@ PartPlan PartPlanner::InParts(std::size_t parts) const {
 }
 
 PartPlan PartPlanner::Within(std::uint64_t budget) const {
-  const auto parts = sizes::FewestParts(costs_, budget);
+  // What is over 2^63 fits into no budget.
+  const auto parts =
+      sizes::FewestParts(costs_, std::min(budget, sizes::kOver - 1));
   if (!parts) {
     std::vector<std::string> large;
     for (std::size_t i = 0; i < borders_.size(); ++i) {
@@ -206,7 +208,7 @@ PartPlanner::Prefix PartPlanner::ModulesWithin(
     }
     const std::uint64_t cost =
         by_ == PlanBy::kMemory ? sizes::CappedSum(weights, peak) : weights;
-    if (cost > budget) {
+    if (cost > budget || cost >= sizes::kOver) {
       prefix.next = module;
       prefix.with_next = cost;
       break;

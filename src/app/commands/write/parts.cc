@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "app/commands/commands.h"
 #include "app/commands/output/destinations.h"
@@ -75,10 +76,9 @@ std::optional<CutPart> CutPartOut(
   for (const NodeId node : cut.nodes) part.nodes.push_back(whole[node].index);
   part.inputs = cut.inputs;
   part.outputs = cut.outputs;
+  std::set<std::string_view> own(cut.inputs.begin(), cut.inputs.end());
   for (const std::string& input : passed.inputs) {
-    if (!std::count(part.inputs.begin(), part.inputs.end(), input)) {
-      part.inputs.push_back(input);
-    }
+    if (own.insert(input).second) part.inputs.push_back(input);
   }
   part.outputs.insert(part.outputs.end(), passed.outputs.begin(),
                       passed.outputs.end());
