@@ -36,11 +36,11 @@ recorded=$here/../recordings/bert
 cp "$recorded/ts-bare.onnx" "$work/bare.onnx"
 "$work/tree/bin/onnx-tag" "$work/bare.onnx" --recording "$recorded/recording.json" -q
 "$work/example/tag_in_cpp" "$work/bare.onnx" "$work/example/bare" "$recorded/recording.json" | grep -q 'attention.*high\|attention.*certain'
-cmp "$work/example/bare.onnx" "$work/bare.tagged.onnx"
-for sidecar in "$work/example/bare.tags.json" "$work/bare.tags.json"; do
-  grep -q '"options": "[0-9a-f]\{16\}"' "$sidecar" || { echo "run_consumer.sh: no options in $sidecar" >&2; exit 1; }
-  sed 's/"options": "[0-9a-f]*"//' "$sidecar" >"$sidecar.same"
+for file in "$work/bare.tagged.onnx" "$work/bare.tags.json" "$work/example/bare.onnx" "$work/example/bare.tags.json"; do
+  LC_ALL=C grep -aq '"options": *"[0-9a-f]\{16\}"' "$file" || { echo "run_consumer.sh: no options in $file" >&2; exit 1; }
+  LC_ALL=C sed 's/"options": *"[0-9a-f]\{16\}"//' "$file" >"$file.same"
 done
+cmp "$work/example/bare.onnx.same" "$work/bare.tagged.onnx.same"
 cmp "$work/example/bare.tags.json.same" "$work/bare.tags.json.same"
 # It refuses a recording that is none, and never replaces its model.
 if "$work/example/tag_in_cpp" "$work/model.onnx" "$work/example/other" "$work/model.onnx" 2>"$work/refused"; then
