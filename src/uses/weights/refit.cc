@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <map>
 #include <set>
 #include <thread>
@@ -39,6 +40,7 @@ constexpr float kEpsilons[] = {1e-5F, 1e-3F, 1e-6F,  1e-4F,
 struct QuantizedGroup {
   std::uint32_t scale = kNoTensor;
   std::uint32_t zero = kNoTensor;
+  std::uint32_t weight = kNoTensor;  // of a bias
   Numbers numbers;
 };
 
@@ -188,18 +190,38 @@ class Planner {
     return at == by_name_.end() ? kNoTensor : at->second;
   }
 
+  // The tensor there, or the one whose rows are taken there.
+  std::uint32_t QuantizedAt(NodeId node, std::size_t slot) const {
+    const std::uint32_t direct = TensorAt(node, slot);
+    const auto inputs = model_.Inputs(node);
+    if (direct != kNoTensor || slot >= inputs.size() ||
+        inputs[slot] == kNo<ValueId>) {
+      return direct;
+    }
+    const NodeId before = model_.Producer(inputs[slot]);
+    return reader_.ops().Is(before, OpKind::kLookup) ? TensorAt(before, 0)
+                                                     : kNoTensor;
+  }
+
   void FindGroup(std::uint32_t i) {
     const Stored& stored = tensors_[i];
     if ((stored.type != kInt8 && stored.type != kUint8) ||
         stored.bytes.empty()) {
       return;
     }
+    std::vector<NodeId> readers;
     for (const NodeId node : model_.Consumers(stored.value)) {
+      readers.push_back(node);
+      if (!reader_.ops().Is(node, OpKind::kLookup)) continue;
+      const auto next = model_.Consumers(model_.Outputs(node)[0]);
+      readers.insert(readers.end(), next.begin(), next.end());
+    }
+    for (const NodeId node : readers) {
       const Op op = reader_.ops()[node];
       const Operator& about = Describe(op);
       const auto slot =
           about.FindInput({Operand::kQuantized, Operand::kQkvWeight});
-      if (TensorAt(node, slot) != i) continue;
+      if (QuantizedAt(node, slot) != i) continue;
       QuantizedGroup group;
       group.scale = TensorAt(node, about.FindInput({Operand::kScale}));
       group.zero = TensorAt(node, about.FindInput({Operand::kZeroPoint}));
@@ -387,24 +409,60 @@ class Planner {
     if (group != groups_.end()) return MatchQuantized(i, group->second);
     if (stored.bytes.empty() || helpers_.contains(i)) return {};
     if (!IsFloat(stored.type)) return MatchWhole(i);
-    Numbers numbers = PlainNumbers(stored);
+    const Numbers numbers = PlainNumbers(stored);
+    const std::size_t clamps = stored.type == kFloat16 ? kClamps.size() : 1;
+    Match match = FindBase(i, numbers, [&](Recipe& recipe) {
+      for (recipe.clamp = 0; recipe.clamp < clamps; ++recipe.clamp) {
+        if (Proves(recipe, i)) return true;
+      }
+      return false;
+    });
+    if (match.recipe != nullptr) return match;
+    for (const std::uint32_t one : SameCount(i, numbers.count)) {
+      if (auto recipe = MatchScaled(numbers, one, i)) {
+        return {std::make_shared<Recipe>(*recipe), {}, ""};
+      }
+    }
+    return {};
+  }
+
+  // The first way to put the numbers together that `proves` believes.
+  Match FindBase(std::uint32_t i, const Numbers& numbers,
+                 const std::function<bool(Recipe&)>& proves) const {
+    Recipe recipe;
+    recipe.count = numbers.count;
+    recipe.groups = numbers.groups;
     for (const View view : {View::kFlat, View::kTransposed, View::kColumns}) {
       const auto blocks = search_.Find(numbers, view, Preferred(i));
       if (!blocks) continue;
-      Recipe recipe;
       recipe.blocks = blocks->blocks;
-      recipe.count = stored.count;
-      const std::size_t clamps = stored.type == kFloat16 ? kClamps.size() : 1;
-      for (recipe.clamp = 0; recipe.clamp < clamps; ++recipe.clamp) {
-        if (Proves(recipe, i)) {
-          return {std::make_shared<Recipe>(recipe), blocks->others, ""};
-        }
+      if (proves(recipe)) {
+        return {std::make_shared<Recipe>(recipe), blocks->others, ""};
       }
     }
-    for (const auto& find : {&Planner::MatchFolded, &Planner::MatchScaled}) {
-      for (const std::uint32_t one : SameCount(i)) {
-        if (auto recipe = (this->*find)(numbers, one, i)) {
-          return {std::make_shared<Recipe>(*recipe), {}, ""};
+    if (norms_.empty()) return {};
+    for (const std::uint32_t one : SameCount(i, numbers.count)) {
+      for (std::size_t axis = 0; axis < 2; ++axis) {
+        const CheckpointTensor& weight = *old_[one].tensor;
+        if (weight.dims.size() < 2) continue;
+        recipe = Whole(one, numbers.count);
+        recipe.groups = numbers.groups;
+        recipe.values = Values::kFolded;
+        recipe.channel.channels = static_cast<std::uint64_t>(weight.dims[axis]);
+        for (std::size_t k = axis + 1; k < weight.dims.size(); ++k) {
+          recipe.channel.inner *= static_cast<std::uint64_t>(weight.dims[k]);
+        }
+        for (const Norm& norm : norms_) {
+          if (norm.size != recipe.channel.channels) continue;
+          recipe.weight = norm.weight;
+          recipe.variance = norm.variance;
+          for (const float epsilon : kEpsilons) {
+            recipe.epsilon = epsilon;
+            if (!IsNear(recipe, numbers) || !proves(recipe)) continue;
+            recipe.bias = norm.bias;
+            recipe.mean = norm.mean;
+            return {std::make_shared<Recipe>(recipe), {}, ""};
+          }
         }
       }
     }
@@ -436,11 +494,12 @@ class Planner {
   }
 
   // The parameters that a changed tensor may come from, likely ones first.
-  std::vector<std::uint32_t> SameCount(std::uint32_t i) const {
+  std::vector<std::uint32_t> SameCount(std::uint32_t i,
+                                       std::uint64_t count) const {
     std::vector<std::uint32_t> found = Preferred(i);
     for (std::uint32_t one = 0; one < old_.size(); ++one) found.push_back(one);
     std::erase_if(found, [&](std::uint32_t one) {
-      return old_[one].tensor->count != tensors_[i].count ||
+      return old_[one].tensor->count != count ||
              !IsFloat(old_[one].tensor->type);
     });
     return found;
@@ -451,34 +510,6 @@ class Planner {
     recipe.count = count;
     recipe.blocks = {{parameter, 0, 1, count, count, 0, count, 1}};
     return recipe;
-  }
-
-  std::optional<Recipe> MatchFolded(const Numbers& numbers, std::uint32_t one,
-                                    std::uint32_t i) const {
-    const CheckpointTensor& weight = *old_[one].tensor;
-    if (weight.dims.size() < 2 || numbers.count < 2) return std::nullopt;
-    for (std::size_t axis = 0; axis < 2; ++axis) {
-      Recipe recipe = Whole(one, numbers.count);
-      recipe.values = Values::kFolded;
-      recipe.channel.channels = static_cast<std::uint64_t>(weight.dims[axis]);
-      for (std::size_t k = axis + 1; k < weight.dims.size(); ++k) {
-        recipe.channel.inner *= static_cast<std::uint64_t>(weight.dims[k]);
-      }
-      for (const Norm& norm : norms_) {
-        if (norm.size != recipe.channel.channels) continue;
-        recipe.weight = norm.weight;
-        recipe.variance = norm.variance;
-        for (const float epsilon : kEpsilons) {
-          recipe.epsilon = epsilon;
-          if (IsNear(recipe, numbers) && Proves(recipe, i)) {
-            recipe.bias = norm.bias;
-            recipe.mean = norm.mean;
-            return recipe;
-          }
-        }
-      }
-    }
-    return std::nullopt;
   }
 
   // Whether a few numbers are almost what the recipe gives.
@@ -541,13 +572,7 @@ class Planner {
 
   Match MatchQuantized(std::uint32_t i, const QuantizedGroup& group) const {
     const Numbers& numbers = group.numbers;
-    for (const View view : {View::kFlat, View::kTransposed, View::kColumns}) {
-      const auto blocks = search_.Find(numbers, view, Preferred(i));
-      if (!blocks) continue;
-      Recipe recipe;
-      recipe.blocks = blocks->blocks;
-      recipe.count = numbers.count;
-      recipe.groups = numbers.groups;
+    return FindBase(i, numbers, [&](Recipe& recipe) {
       for (const Scheme& scheme : kSchemes) {
         const bool blockwise =
             scheme.style >= Style::kBlock && scheme.style <= Style::kBlockWide;
@@ -561,51 +586,73 @@ class Planner {
         if (Holds(made, Part::kScale, group.scale) &&
             (group.zero == kNoTensor || Holds(made, Part::kZero, group.zero)) &&
             Holds(made, Part::kNumbers, i)) {
-          return {std::make_shared<Recipe>(recipe), blocks->others, ""};
+          return true;
         }
       }
-    }
-    return {};
+      recipe.scheme = nullptr;
+      return false;
+    });
   }
 
   bool Holds(const Made& made, Part part, std::uint32_t i) const {
     return made.Equals(part, tensors_[i].type, tensors_[i].bytes);
   }
 
-  // A folded norm gives its convolution a bias, which may look like another
-  // parameter while the norm is new: the weight decides.
+  // The bias of a convolution that a norm is folded into.
+  Recipe FoldedBias(const Recipe& weight, std::uint64_t count) const {
+    const std::string& name = old_[weight.blocks[0].parameter].tensor->name;
+    const std::uint32_t own =
+        FindParameter(name.substr(0, name.rfind('.') + 1) + "bias");
+    Recipe recipe = weight;
+    recipe.scheme = nullptr;
+    recipe.groups = {};
+    recipe.count = count;
+    recipe.values = Values::kFoldedBias;
+    recipe.blocks.clear();
+    if (own != kNoParameter && old_[own].tensor->count == count) {
+      recipe.blocks = Whole(own, count).blocks;
+    }
+    return recipe;
+  }
+
+  // It may look like another parameter while the norm is new: the weight
+  // decides.
   void FoldBiases(std::uint32_t i) {
     const std::shared_ptr<const Recipe> weight = matches_[i].recipe;
     if (weight == nullptr || weight->values != Values::kFolded) return;
+    const std::uint64_t size = old_[weight->variance].tensor->count;
+    std::set<std::uint32_t> biases;
+    bool read = false;
     for (const NodeId node : model_.Consumers(tensors_[i].value)) {
-      const std::uint32_t bias = TensorAt(node, 2);
-      if (bias == kNoTensor || TensorAt(node, 1) != i) continue;
-      const std::string& name = old_[weight->blocks[0].parameter].tensor->name;
-      const std::uint32_t own =
-          FindParameter(name.substr(0, name.rfind('.') + 1) + "bias");
-      Match& match = matches_[bias];
-      Match found;
-      Recipe recipe;
-      recipe.count = tensors_[bias].count;
-      recipe.values = Values::kFoldedBias;
-      recipe.weight = weight->weight;
-      recipe.bias = weight->bias;
-      recipe.mean = weight->mean;
-      recipe.variance = weight->variance;
-      recipe.epsilon = weight->epsilon;
-      if (own != kNoParameter && old_[own].tensor->count == recipe.count) {
-        recipe.blocks = Whole(own, recipe.count).blocks;
+      if (TensorAt(node, 1) != i || TensorAt(node, 2) == kNoTensor) continue;
+      if (tensors_[TensorAt(node, 2)].count != size) continue;
+      biases.insert(TensorAt(node, 2));
+      read = true;
+    }
+    // A quantizer adds it in a node of its own: then its numbers must tell.
+    for (std::uint32_t k = 0; biases.empty() && k < tensors_.size(); ++k) {
+      if (tensors_[k].count == size && IsFloat(tensors_[k].type) &&
+          !tensors_[k].bytes.empty() && !helpers_.contains(k) &&
+          IsNear(FoldedBias(*weight, size), PlainNumbers(tensors_[k]))) {
+        biases.insert(k);
       }
-      if (recipe.count == old_[recipe.variance].tensor->count &&
-          Proves(recipe, bias)) {
-        found.recipe = std::make_shared<Recipe>(recipe);
+    }
+    for (const std::uint32_t bias : biases) {
+      Recipe recipe = FoldedBias(*weight, size);
+      Match found;
+      for (const bool fused : {false, true}) {
+        recipe.fused = fused;
+        if (found.recipe == nullptr && Proves(recipe, bias)) {
+          found.recipe = std::make_shared<Recipe>(recipe);
+        }
       }
       if (found.recipe == nullptr ||
-          model_.Consumers(tensors_[bias].value).size() > 1) {
+          model_.Consumers(tensors_[bias].value).size() > 1 ||
+          (!read && biases.size() > 1)) {
         refused_.emplace(bias,
                          "a norm is folded into it in a way that is not known");
       }
-      match = found;
+      matches_[bias] = found;
     }
   }
 
@@ -625,33 +672,38 @@ class Planner {
       }
       const auto [weight, input_scale] = WeightOf(node);
       if (weight == kNoTensor || matches_[weight].recipe == nullptr) continue;
-      Recipe recipe;
-      recipe.scheme = &kSchemes.back();
-      recipe.of_weight = matches_[weight].recipe;
-      recipe.input_scale = input_scale;
-      recipe.count = stored.count;
-      recipe.groups.channels = stored.count;
+      group.weight = weight;
       Numbers numbers = PlainNumbers(stored);
       numbers.quantized = true;
-      numbers.groups = recipe.groups;
+      numbers.groups.channels = stored.count;
       for (const float scale : groups_.at(weight).numbers.scales) {
         numbers.scales.push_back(scale * input_scale);
       }
-      if (numbers.scales.size() != 1 && numbers.scales.size() != stored.count)
-        continue;
-      const auto blocks = search_.Find(numbers, View::kFlat, Preferred(i));
-      if (!blocks) continue;
-      recipe.blocks = blocks->blocks;
-      const Made made(recipe, old_, kFloat);
-      if (!Holds(made, Part::kNumbers, i) ||
-          (group.scale != kNoTensor &&
-           !Holds(made, Part::kScale, group.scale))) {
+      if (numbers.scales.size() != 1 && numbers.scales.size() != stored.count) {
         continue;
       }
+      const auto proves = [&, input_scale = input_scale](Recipe& recipe) {
+        recipe.scheme = &kSchemes.back();
+        recipe.of_weight = matches_[weight].recipe;
+        recipe.input_scale = input_scale;
+        recipe.groups = numbers.groups;
+        const Made made(recipe, old_, kFloat);
+        return Holds(made, Part::kNumbers, i) &&
+               (group.scale == kNoTensor ||
+                Holds(made, Part::kScale, group.scale));
+      };
+      Match match;
+      if (matches_[weight].recipe->values == Values::kFolded) {
+        Recipe recipe = FoldedBias(*matches_[weight].recipe, stored.count);
+        if (proves(recipe)) match.recipe = std::make_shared<Recipe>(recipe);
+      } else {
+        match = FindBase(i, numbers, proves);
+      }
+      if (match.recipe == nullptr) continue;
+      if (group.scale != kNoTensor) helpers_.emplace(group.scale, i);
       biases_.emplace(i, std::move(group));
-      helpers_.emplace(biases_.at(i).scale, i);
-      matches_[i].others = blocks->others;
-      return std::make_shared<Recipe>(recipe);
+      matches_[i].others = match.others;
+      return match.recipe;
     }
     return nullptr;
   }
@@ -849,6 +901,15 @@ class Planner {
         row.recipe = nullptr;
       }
     }
+    for (const auto& [bias, group] : biases_) {
+      if (rows_[bias].fate != Fate::kWritten ||
+          rows_[group.weight].fate == Fate::kWritten) {
+        continue;
+      }
+      rows_[bias].fate = Fate::kRefused;
+      rows_[bias].why =
+          Message("{} is not written", tensors_[group.weight].name);
+    }
     // A scale stays with what it scales.
     for (const auto& [helper, of] : helpers_) {
       if (helper == kNoTensor || rows_[of].fate == Fate::kWritten) continue;
@@ -872,9 +933,18 @@ class Planner {
     const Weight& hint = HintOf(i);
     if (stored.count == 0) return "it is empty";
     if (helpers_.contains(i)) return "of a quantized tensor";
+    const std::vector<Use> uses = uses_.Of(stored.value);
+    const auto group = groups_.find(i);
+    if (group != groups_.end() && hint.parameters.empty() &&
+        group->second.numbers.count <= kSmall &&
+        !LooksComputed(group->second.numbers)) {
+      return "a constant";
+    }
     if (!IsFloat(stored.type)) {
       const bool weight =
-          hint.change == Change::kQuantized || groups_.contains(i);
+          hint.change == Change::kQuantized || groups_.contains(i) ||
+          std::any_of(uses.begin(), uses.end(),
+                      [&](const Use& use) { return ScalesTensor(use); });
       return weight ? "" : "whole numbers";
     }
     if (stored.bytes.empty()) return "";
@@ -882,22 +952,45 @@ class Planner {
     bool parameter = !hint.parameters.empty() || !hint.may_hold.empty() ||
                      FindParameter(stored.name) != kNoParameter;
     bool only_state = true;
-    for (const Use& use : uses_.Of(stored.value)) {
+    for (const Use& use : uses) {
       data_scale |= use.operand == Operand::kDataScale ||
-                    (use.operand == Operand::kScale && !helpers_.contains(i));
-      only_state &=
-          reader_.ops().Is(use.node, OpKind::kRecurrent) && use.slot > 3;
+                    (use.operand == Operand::kScale && !ScalesTensor(use));
+      parameter |= ScalesTensor(use);
+      only_state &= IsState(use.node, use.slot);
       parameter |= IsParameter(use.operand) && use.operand != Operand::kScale &&
                    !(use.operand == Operand::kMatrix && stored.count == 1);
     }
-    if (data_scale && stored.count == 1) return "a scale of an activation";
+    if (data_scale && !parameter && stored.count == 1)
+      return "a scale of an activation";
     const Numbers numbers = PlainNumbers(stored);
     const std::string_view table = TableKind(numbers);
     if (!table.empty()) return std::string(table);
-    if (only_state && numbers.IsUniform(0, stored.count))
+    if (only_state && numbers.IsUniform(0, stored.count)) {
       return "the first state";
+    }
     if (parameter || stored.count > kSmall || LooksComputed(numbers)) return "";
     return "a constant";
+  }
+
+  // Whether it is a scale or zero point of a tensor of the model.
+  bool ScalesTensor(const Use& use) const {
+    return (use.operand == Operand::kScale ||
+            use.operand == Operand::kZeroPoint) &&
+           QuantizedAt(use.node, Describe(reader_.ops()[use.node])
+                                     .FindInput({Operand::kQuantized,
+                                                 Operand::kQkvWeight})) !=
+               kNoTensor;
+  }
+
+  // Whether a recurrent layer starts with it, perhaps repeated.
+  bool IsState(NodeId node, std::uint32_t slot) const {
+    if (!reader_.ops().Is(node, OpKind::kExpand)) {
+      return reader_.ops().Is(node, OpKind::kRecurrent) && slot > 3;
+    }
+    const std::vector<Use> uses = uses_.Of(model_.Outputs(node)[0]);
+    return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
+      return reader_.ops().Is(use.node, OpKind::kRecurrent) && use.slot > 3;
+    });
   }
 
   // Whether it is almost a function of a parameter: exp(logit_scale).

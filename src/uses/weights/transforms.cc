@@ -347,8 +347,14 @@ void Made::Floats(std::uint64_t begin, std::uint64_t count, float* to) const {
       }
       break;
     case Recipe::Values::kFoldedBias:
-      // Each loop rounds once: no sum is fused with its product.
       for (std::uint64_t i = 0; i < count; ++i) to[i] += mean_[begin + i];
+      if (recipe_.fused) {
+        for (std::uint64_t i = 0; i < count; ++i) {
+          to[i] = std::fma(to[i], scale_[begin + i], shift_[begin + i]);
+        }
+        break;
+      }
+      // Each loop rounds once: the compiler fuses no sum with its product.
       for (std::uint64_t i = 0; i < count; ++i) to[i] *= scale_[begin + i];
       for (std::uint64_t i = 0; i < count; ++i) to[i] += shift_[begin + i];
       break;

@@ -104,6 +104,7 @@ struct Recipe {
   std::uint32_t mean = kNoParameter;
   std::uint32_t variance = kNoParameter;
   float epsilon = 0;
+  bool fused = false;  // the bias is summed without rounding its product
   Groups channel;  // of a folded norm
 
   std::size_t clamp = 0;  // of a cast to float16: a row of kClamps
