@@ -343,19 +343,44 @@ static Invocation ParseWeights(Parser& parser, Words words) {
   parser.Flag("--rename", options.rename,
               "write the model with the initializers under\n"
               "these names; strip gives the old ones back");
-  AddNew(parser, "MODEL.renamed.onnx", options.write);
+  parser.Group("New weights");
+  parser.Text("--refit", options.refit, "NEW",
+              "write the model with the weights of NEW:\n"
+              ".safetensors, its index (.json), .pt or .bin");
+  parser.Text("--was", options.was, "OLD",
+              "the checkpoint that the model was exported from;\n"
+              "it proves what each tensor holds");
+  parser.Flag("--unproven", options.unproven,
+              "without --was: trust names that survived");
+  parser.Repeated("--keep", options.keep, "GLOB",
+                  "tensors that may stay as they are; repeatable");
+  parser.Flag("--partial", options.partial,
+              "write although tensors are refused");
+  parser.Group("");
+  AddNew(parser, "MODEL.renamed.onnx, MODEL.refit.onnx", options.write);
   Printing printing = ReadNewModel(parser, std::move(words), options);
-  if (!options.rename &&
+  const bool refits = !options.refit.empty();
+  if (!options.rename && !refits &&
       (!options.write.path.empty() || !options.write.folder.empty() ||
        options.write.dry_run)) {
-    Fail(ErrorKind::kUsage, "a model is written with --rename only");
+    Fail(ErrorKind::kUsage, "a model is written with --rename or --refit only");
   }
-  const int ways = (options.rename ? 1 : 0) + (tsv ? 1 : 0) +
-                   (options.check.empty() ? 0 : 1);
+  const int ways = (options.rename ? 1 : 0) + (tsv && !refits ? 1 : 0) +
+                   (refits ? 1 : 0) + (options.check.empty() ? 0 : 1);
   if (ways > 1 || (printing.json && tsv)) {
     Fail(ErrorKind::kUsage,
-         "--rename, --tsv and --check exclude each other, and so do --tsv and "
-         "--json");
+         "--rename, --refit, --tsv and --check exclude each other, and so do "
+         "--tsv and --json");
+  }
+  if (refits && options.was.empty() != options.unproven) {
+    Fail(ErrorKind::kUsage,
+         "--refit needs the checkpoint that the model was exported from\n  "
+         "name it with --was OLD, or trust the names with --unproven");
+  }
+  if (!refits && (!options.was.empty() || options.unproven || options.partial ||
+                  !options.keep.empty())) {
+    Fail(ErrorKind::kUsage,
+         "--was, --unproven, --keep and --partial require --refit");
   }
   printing.tsv = tsv;
   return Invoke(RunWeights, std::move(options), printing.format(),
@@ -367,7 +392,9 @@ const Command kWeights = {
     "  onnx-tag weights model.onnx\n"
     "  onnx-tag weights model.onnx --tsv > weights.tsv\n"
     "  onnx-tag weights model.onnx --check model.safetensors\n"
-    "  onnx-tag weights model.onnx --rename -o renamed.onnx\n",
+    "  onnx-tag weights model.onnx --rename -o renamed.onnx\n"
+    "  onnx-tag weights model.onnx --refit new.safetensors --was "
+    "old.safetensors\n",
     ParseWeights};
 
 }  // namespace onnx_tag::cli

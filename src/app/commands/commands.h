@@ -327,6 +327,12 @@ struct WeightsOptions {
   TagSourceOptions source;
   std::string check;    // a .safetensors file or a module map; empty: none
   bool rename = false;  // write the model with restored names
+  // New numbers: from a checkpoint, and the one that the model was made of.
+  std::string refit;
+  std::string was;
+  bool unproven = false;          // by names alone
+  std::vector<std::string> keep;  // patterns of tensors that stay
+  bool partial = false;           // write although some are refused
   WriteOptions write;
 };
 Result RunWeights(const WeightsOptions& options, Terminal& terminal);

@@ -192,21 +192,26 @@ void PendingOutputs::AddPacked(const std::string& path,
                                std::vector<DataPiece> pieces) {
   const std::uint64_t size =
       pieces.empty() ? 0 : pieces.back().at + pieces.back().size;
-  Add(Kind::kPacked, path, size,
-      [pieces = std::move(pieces)](wire::Rewrite::Sink& sink) {
-        std::uint64_t at = 0;
-        for (const DataPiece& piece : pieces) {
-          const MappedFile file = MappedFile::Open(piece.file);
-          sink.Write(std::string(piece.at - at, '\0'));
-          InSteps(piece.offset, piece.size,
-                  [&](std::uint64_t offset, std::uint64_t step) {
-                    sink.Write(file.bytes().substr(offset, step));
-                    file.Release(offset, offset + step);
-                  });
-          file.CheckUnchanged();
-          at = piece.at + piece.size;
-        }
-      });
+  AddWeights(path, size,
+             [pieces = std::move(pieces)](wire::Rewrite::Sink& sink) {
+               std::uint64_t at = 0;
+               for (const DataPiece& piece : pieces) {
+                 const MappedFile file = MappedFile::Open(piece.file);
+                 sink.Write(std::string(piece.at - at, '\0'));
+                 InSteps(piece.offset, piece.size,
+                         [&](std::uint64_t offset, std::uint64_t step) {
+                           sink.Write(file.bytes().substr(offset, step));
+                           file.Release(offset, offset + step);
+                         });
+                 file.CheckUnchanged();
+                 at = piece.at + piece.size;
+               }
+             });
+}
+
+void PendingOutputs::AddWeights(const std::string& path, std::uint64_t size,
+                                Produce produce) {
+  Add(Kind::kPacked, path, size, std::move(produce));
 }
 
 bool PendingOutputs::EqualsExisting(const Output& output) const {

@@ -83,6 +83,8 @@ class PendingOutputs {
   void AddData(const std::string& from, const std::string& to, bool share);
   // A new file of weights, put together out of pieces of others.
   void AddPacked(const std::string& path, std::vector<DataPiece> pieces);
+  // A new file of weights that `produce` makes; it never calls Copy().
+  void AddWeights(const std::string& path, std::uint64_t size, Produce produce);
 
   // Compares each with what stands there. Equal bytes are left alone; what
   // onnx-tag wrote is replaced; for anything else throws Error(kOutput)

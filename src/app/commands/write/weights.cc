@@ -8,6 +8,7 @@
 #include "app/commands/commands.h"
 #include "app/commands/output/destinations.h"
 #include "app/commands/write/new_models.h"
+#include "app/commands/write/refit.h"
 #include "core/tagging/tag_format.h"
 #include "core/tagging/words.h"
 #include "file/model/element_types.h"
@@ -273,6 +274,7 @@ Result RunWeights(const WeightsOptions& options, Terminal& terminal) {
     terminal.Note("{}; --strict refuses that", text);
   }
   if (options.rename) return Rename(options, *model, *list, terminal);
+  if (!options.refit.empty()) return Refit(options, model, terminal);
   const Table table = WeightTable(model, list);
   result.rows.push_back(table);
   result.data = Datum::Object({{"file", options.model}, {"weights", table}});

@@ -1,0 +1,197 @@
+// Tested by tests/app/cli/cases/refit.txt and tests/clients/check_refit.py.
+#include "app/commands/write/refit.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "app/commands/output/destinations.h"
+#include "app/commands/output/pending_outputs.h"
+#include "app/render/facts.h"
+#include "core/tagging/tag_writer.h"
+#include "core/tagging/words.h"
+#include "file/io/paths.h"
+#include "onnx_tag/error.h"
+#include "uses/weights/refit_writer.h"
+
+namespace onnx_tag {
+namespace {
+
+using weights::Fate;
+using weights::RefitPlan;
+using weights::RefitRow;
+using weights::Store;
+
+struct Refitting {
+  std::shared_ptr<const TaggedModel> model;
+  Store store;
+  RefitPlan plan;
+  bool proved;
+
+  std::uint64_t Count(Fate fate) const {
+    return static_cast<std::uint64_t>(
+        std::count_if(plan.rows.begin(), plan.rows.end(),
+                      [&](const RefitRow& row) { return row.fate == fate; }));
+  }
+};
+
+Table RefitTable(const std::shared_ptr<const Refitting>& refit) {
+  Table table;
+  table.columns = {
+      {"tensor", "tensor"},
+      {"fate", "fate"},
+      {.key = "transform", .heading = "transform", .none = "-"},
+      {.heading = "parameter", .whom = For::kPeople, .none = "-"},
+      {.key = "parameters",
+       .heading = "parameters",
+       .whom = For::kPrograms,
+       .none = "-"},
+      {.key = "module", .heading = "module", .none = "-"},
+      {"bytes", "bytes"},
+      {.key = "proof", .heading = "proof", .whom = For::kPrograms, .none = "-"},
+      {.key = "why", .heading = "why", .none = "-"}};
+  table.more = [refit](const Table::Use& use) {
+    for (const RefitRow& row : refit->plan.rows) {
+      const weights::Stored& stored = refit->store.tensors()[row.stored];
+      const std::string module =
+          row.module == kNo<ModuleId>
+              ? ""
+              : refit->model->tagging().modules.Path(row.module);
+      use({stored.name, EnumToWord(weights::kFateNames, row.fate),
+           Datum::OrNull(row.transform), row.parameters, row.parameters,
+           row.module == kNo<ModuleId> ? Datum() : Datum(module),
+           weights::BytesOf(stored),
+           row.fate != Fate::kWritten ? Datum()
+           : refit->proved ? Datum("the old checkpoint gives its bytes")
+                           : Datum("its name"),
+           Datum::OrNull(row.why)});
+    }
+  };
+  return table;
+}
+
+// Where files of weights go: beside the output, under their own name if it
+// stands in another folder, else under one of its name.
+std::map<std::string, std::string> NewLocations(const Store& store,
+                                                const std::string& input,
+                                                const std::string& output) {
+  std::map<std::string, std::string> names;
+  const bool same =
+      RealPath(ParentFolder(input)) == RealPath(ParentFolder(output));
+  for (const auto& [location, file] : store.files()) {
+    if (file == nullptr) continue;
+    const bool plain = FileName(location) == location;
+    names[location] = !same && plain ? location : FileName(output) + ".data";
+    if (store.files().size() > 1 && names[location] != location) {
+      names[location] =
+          fmt::format("{}.{}.data", FileName(output), names.size());
+    }
+  }
+  return names;
+}
+
+void Write(const WeightsOptions& options, const Refitting& refit, Inputs inputs,
+           const std::vector<const weights::Checkpoint*>& read,
+           Terminal& terminal, Result& result, std::string& path) {
+  const ModelFile& file = *refit.model->file();
+  path = ModelDestination(options.model, options.write, "refit");
+  const auto locations = NewLocations(refit.store, file.path(), path);
+  if (path == "-" && !locations.empty()) {
+    Fail(ErrorKind::kOutput,
+         "{}: its weights are in files of their own; name the output with -o",
+         options.model);
+  }
+  const weights::RefitWriter writer(file, refit.store, refit.plan, locations);
+  if (writer.new_size() > kMaxModelBytes) {
+    Fail(ErrorKind::kOutput,
+         "{}: would have {} bytes; protobuf readers stop at {}", path,
+         writer.new_size(), kMaxModelBytes);
+  }
+  AddModelInputs(file, inputs);
+  PendingOutputs outputs(file.file(), inputs, options.write, terminal);
+  const auto check = [&] {
+    for (const weights::Checkpoint* one : read) one->CheckUnchanged();
+  };
+  for (const auto& [old_name, name] : locations) {
+    outputs.AddWeights(JoinPath(ParentFolder(path), name),
+                       refit.store.files().at(old_name)->size(),
+                       [&, location = old_name](wire::Rewrite::Sink& sink) {
+                         writer.WriteData(location, sink);
+                         check();
+                       });
+  }
+  outputs.AddModel(path, writer.new_size(), [&](wire::Rewrite::Sink& sink) {
+    writer.Write(sink);
+    check();
+  });
+  outputs.Finish();
+  result.streams = outputs.streams() && !options.write.dry_run;
+  result.Line("  {} {}", Deed(outputs.FateOf(path), options.write.dry_run),
+              ShownOutput(path));
+}
+
+}  // namespace
+
+Result Refit(const WeightsOptions& options,
+             const std::shared_ptr<const TaggedModel>& model,
+             Terminal& terminal) {
+  const ModelFile& file = *model->file();
+  Inputs inputs = model->inputs();
+  std::vector<const weights::Checkpoint*> read;
+  const weights::Checkpoint now = weights::Checkpoint::Open(options.refit);
+  now.AddTo(inputs, "--refit");
+  read.push_back(&now);
+  std::optional<weights::Checkpoint> was;
+  if (!options.was.empty()) {
+    was = weights::Checkpoint::Open(options.was);
+    was->AddTo(inputs, "--was");
+    read.push_back(&*was);
+  }
+  const weights::RefitRequest request{
+      .was = was ? &*was : nullptr, .now = &now, .keep = options.keep};
+  Store store(file);
+  RefitPlan plan = file.Map([&](const Model& graph) {
+    return weights::PlanRefit(graph, model->tagging(), store, request);
+  });
+  for (const weights::Checkpoint* one : read) one->CheckUnchanged();
+  const auto refit = std::make_shared<const Refitting>(
+      Refitting{model, std::move(store), std::move(plan), was.has_value()});
+
+  Result result;
+  const std::uint64_t refused = refit->Count(Fate::kRefused);
+  result.Line("{}: {}: {} written, {} kept, {} refused", options.model,
+              Count(refit->plan.rows.size(), "tensor"),
+              refit->Count(Fate::kWritten), refit->Count(Fate::kKept), refused);
+  std::string path;
+  if (refused == 0 || options.partial) {
+    Write(options, *refit, inputs, read, terminal, result, path);
+  }
+  if (!refit->plan.unused.empty()) {
+    std::vector<std::string> lines;
+    for (const std::string& name : refit->plan.unused) {
+      lines.push_back(Message("{}", Short{name, 300}));
+    }
+    result.Line("{} of the new checkpoint went into no tensor{}",
+                Count(lines.size(), "changed parameter"),
+                Ours{ListLines(lines)});
+  }
+  const Table table = RefitTable(refit);
+  result.rows.push_back(table);
+  result.data = Datum::Object({{"file", options.model},
+                               {"output", Datum::OrNull(path)},
+                               {"tensors", table},
+                               {"unused", refit->plan.unused}});
+  result.Line("");
+  result.Add(table);
+  if (refused > 0) {
+    result.Finding(
+        "{}: {} refused{}", options.model, Count(refused, "tensor"),
+        options.partial
+            ? ""
+            : "; nothing was written\n  keep some with --keep GLOB, or write "
+              "the others with --partial");
+  }
+  return result;
+}
+
+}  // namespace onnx_tag

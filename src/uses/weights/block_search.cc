@@ -1,0 +1,257 @@
+#include "uses/weights/block_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "file/model/element_types.h"
+
+namespace onnx_tag::weights {
+namespace {
+
+constexpr std::size_t kMostBlocks = 4096;
+// Pieces of a parameter: gates of recurrent layers, query, key and value.
+constexpr std::uint64_t kParts[] = {1, 2, 3, 4};
+// Positions that do not begin with the first.
+constexpr std::uint64_t kFirstRows = 4;
+constexpr std::uint64_t kSamples = 64;
+
+std::uint64_t RowsOf(const CheckpointTensor& tensor) {
+  return tensor.dims.empty() ? 1 : static_cast<std::uint64_t>(tensor.dims[0]);
+}
+
+// How many of [0, most) are `ok` from 0 on; only samples if all of those are.
+template <typename Ok>
+std::uint64_t CountRun(std::uint64_t most, const Ok& ok) {
+  bool all = most > 0;
+  for (std::uint64_t i = 0; all && i < std::min(most, kSamples); ++i) {
+    all = ok(most <= kSamples ? i : i * (most - 1) / (kSamples - 1));
+  }
+  if (all) return most;
+  std::uint64_t run = 0;
+  while (run < most && ok(run)) ++run;
+  return run;
+}
+
+template <typename Ok>
+bool IsLine(std::uint64_t size, const Ok& ok) {
+  for (const std::uint64_t i :
+       {std::uint64_t{0}, size / 2, size - 1, size / 3, size / 5 * 4}) {
+    if (!ok(i)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+float Numbers::At(std::uint64_t index) const {
+  if (!quantized) {
+    CheckpointTensor tensor;
+    tensor.type = type;
+    tensor.bytes = bytes;
+    return tensor.At(index);
+  }
+  const std::uint64_t group = groups.Of(index);
+  std::int64_t number = 0;
+  if (type == kInt32) {
+    std::memcpy(&number, bytes.data() + index * 4, 4);
+    number = static_cast<std::int32_t>(number);
+  } else if (groups.block > 0) {
+    const std::uint64_t blob = (groups.block * groups.bits + 7) / 8;
+    const std::uint64_t bit = index % groups.row % groups.block * groups.bits;
+    const auto byte = static_cast<unsigned char>(bytes[group * blob + bit / 8]);
+    number = byte >> bit % 8 & ((1 << groups.bits) - 1);
+  } else {
+    const char byte = bytes[index];
+    number = type == kInt8 ? static_cast<signed char>(byte)
+                           : static_cast<unsigned char>(byte);
+  }
+  const int zero = zeros.empty()       ? 0
+                   : zeros.size() == 1 ? zeros[0]
+                                       : zeros[group];
+  return static_cast<float>(number - zero) *
+         scales[scales.size() == 1 ? 0 : group];
+}
+
+float Numbers::Slack(std::uint64_t index) const {
+  if (quantized) {
+    const float scale =
+        std::fabs(scales[scales.size() == 1 ? 0 : groups.Of(index)]);
+    // The largest number of a block may be cut by one step.
+    return scale * (groups.block > 0 ? 1.01F : 0.51F);
+  }
+  const float size = std::fabs(At(index));
+  switch (type) {
+    case kFloat16:
+      return size * 0x1p-10F + 1.1e-7F;
+    case kBfloat16:
+      return size * 0x1p-8F;
+    default:
+      return 0;
+  }
+}
+
+bool Numbers::Fits(std::uint64_t index, float parameter) const {
+  return std::fabs(At(index) - parameter) <= Slack(index);
+}
+
+bool Numbers::IsUniform(std::uint64_t begin, std::uint64_t size) const {
+  const float first = At(begin);
+  for (std::uint64_t i = 0; i < std::min(size, kSamples * kSamples); ++i) {
+    const std::uint64_t at = size <= kSamples * kSamples
+                                 ? i
+                                 : i * (size - 1) / (kSamples * kSamples - 1);
+    if (At(begin + at) != first) return false;
+  }
+  return true;
+}
+
+BlockSearch::BlockSearch(const Side& side) : side_(side) {
+  for (std::uint32_t i = 0; i < side.size(); ++i) {
+    const CheckpointTensor* const tensor = side[i].tensor;
+    if (tensor == nullptr || !IsFloat(tensor->type) || tensor->count == 0) {
+      continue;
+    }
+    const std::uint64_t rows = RowsOf(*tensor);
+    const std::uint64_t columns = tensor->count / rows;
+    std::set<std::pair<std::uint64_t, std::uint64_t>> places;
+    for (const std::uint64_t parts : kParts) {
+      for (std::uint64_t k = 0; k < parts; ++k) {
+        if (rows % parts == 0) places.emplace(rows / parts * k, 0);
+        if (columns % parts == 0) places.emplace(0, columns / parts * k);
+      }
+    }
+    for (std::uint64_t row = 1; row < std::min(rows, kFirstRows); ++row) {
+      if (columns > 1) places.emplace(row, 0);
+    }
+    for (const auto& [row, column] : places) {
+      starts_.push_back({tensor->At(row * columns + column), i, row, column});
+    }
+  }
+  std::sort(starts_.begin(), starts_.end(),
+            [](const Start& a, const Start& b) { return a.number < b.number; });
+}
+
+// How many numbers (kFlat), or columns, from `at` on are those of the piece.
+// `base` is where the matrix begins.
+std::uint64_t BlockSearch::Run(const Numbers& numbers, View view,
+                               std::uint64_t base, std::uint64_t at,
+                               const Start& start) const {
+  const CheckpointTensor& tensor = *side_[start.parameter].tensor;
+  const std::uint64_t rows = RowsOf(tensor);
+  const std::uint64_t columns = tensor.count / rows;
+  if (view == View::kFlat) {
+    if (start.column != 0) return 0;
+    const std::uint64_t most =
+        std::min(rows - start.row, (numbers.count - at) / columns);
+    return columns * CountRun(most, [&](std::uint64_t row) {
+             return IsLine(columns, [&](std::uint64_t i) {
+               return numbers.Fits(at + row * columns + i,
+                                   tensor.At((start.row + row) * columns + i));
+             });
+           });
+  }
+  const std::uint64_t width = numbers.dims.back();
+  const std::uint64_t height = numbers.dims[numbers.dims.size() - 2];
+  const bool turned = view == View::kTransposed;
+  const std::uint64_t across =
+      turned ? columns - start.column : rows - start.row;
+  if (across < height) return 0;
+  const std::uint64_t along =
+      turned ? rows - start.row : columns - start.column;
+  return CountRun(std::min(along, width - at), [&](std::uint64_t k) {
+    return IsLine(height, [&](std::uint64_t r) {
+      const std::uint64_t row = start.row + (turned ? k : r);
+      const std::uint64_t column = start.column + (turned ? r : k);
+      return numbers.Fits(base + r * width + at + k,
+                          tensor.At(row * columns + column));
+    });
+  });
+}
+
+std::optional<Blocks> BlockSearch::Find(
+    const Numbers& numbers, View view,
+    const std::vector<std::uint32_t>& preferred) const {
+  if (numbers.count == 0) return std::nullopt;
+  std::uint64_t width = numbers.count;
+  std::uint64_t height = 1;
+  if (view != View::kFlat) {
+    if (numbers.dims.size() < 2) return std::nullopt;
+    width = numbers.dims.back();
+    height = numbers.dims[numbers.dims.size() - 2];
+    if (width == 0 || height == 0) return std::nullopt;
+  }
+  Blocks found;
+  const auto rank = [&](std::uint32_t parameter) {
+    return std::find(preferred.begin(), preferred.end(), parameter) -
+           preferred.begin();
+  };
+  std::vector<Block> equal;
+  for (std::uint64_t base = 0; base < numbers.count; base += width * height) {
+    for (std::uint64_t at = 0; at < width;) {
+      const float first = numbers.At(base + at);
+      const float slack = numbers.Slack(base + at);
+      auto start = std::lower_bound(
+          starts_.begin(), starts_.end(), first - slack,
+          [](const Start& s, float number) { return s.number < number; });
+      std::uint64_t longest = 0;
+      bool sure = false;  // a whole parameter that is preferred
+      equal.clear();
+      for (; start != starts_.end() && start->number <= first + slack;
+           ++start) {
+        const std::uint64_t run = Run(numbers, view, base, at, *start);
+        const CheckpointTensor& tensor = *side_[start->parameter].tensor;
+        const std::uint64_t columns = tensor.count / RowsOf(tensor);
+        const bool whole = run * height == tensor.count;
+        const bool wins =
+            whole && rank(start->parameter) <
+                         static_cast<std::ptrdiff_t>(preferred.size());
+        if (run == 0 || (run * height < 4 && !whole) || (sure && !wins) ||
+            (sure == wins && run < longest)) {
+          continue;
+        }
+        if (run != longest || sure != wins) equal.clear();
+        longest = run;
+        sure = wins;
+        Block block{start->parameter,
+                    base + at,
+                    height,
+                    run,
+                    width,
+                    start->row * columns + start->column,
+                    columns,
+                    1};
+        if (view == View::kTransposed) {
+          std::swap(block.src_row, block.src_col);
+        }
+        equal.push_back(block);
+      }
+      if (equal.empty() || found.blocks.size() == kMostBlocks) {
+        return std::nullopt;
+      }
+      // The next of the preferred ones, in their order.
+      std::stable_sort(equal.begin(), equal.end(),
+                       [&](const Block& a, const Block& b) {
+                         return rank(a.parameter) < rank(b.parameter);
+                       });
+      std::size_t best = 0;
+      if (!found.blocks.empty()) {
+        const auto last = rank(found.blocks.back().parameter);
+        while (best + 1 < equal.size() && rank(equal[best].parameter) <= last &&
+               rank(equal[best + 1].parameter) <
+                   static_cast<std::ptrdiff_t>(preferred.size())) {
+          ++best;
+        }
+      }
+      for (std::size_t i = 0; i < equal.size(); ++i) {
+        if (i != best) found.others.emplace_back(found.blocks.size(), equal[i]);
+      }
+      found.blocks.push_back(equal[best]);
+      at += longest;
+    }
+  }
+  return found;
+}
+
+}  // namespace onnx_tag::weights

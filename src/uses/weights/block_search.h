@@ -1,0 +1,72 @@
+// Finds the parameters that a tensor was put together from, by its numbers.
+//
+// Each position of the tensor is looked up among the first numbers of all
+// parameters and of their pieces; the longest run from there is a block. Only
+// samples are compared: the proof is made afterwards, with all bytes.
+#ifndef ONNX_TAG_USES_WEIGHTS_BLOCK_SEARCH_H_
+#define ONNX_TAG_USES_WEIGHTS_BLOCK_SEARCH_H_
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "uses/weights/transforms.h"
+
+namespace onnx_tag::weights {
+
+// The numbers of a tensor as they are in the file, quantized ones times their
+// scale; Slack() is how far the parameter may be from it.
+struct Numbers {
+  std::int32_t type = 0;
+  Bytes bytes = {};
+  std::vector<std::uint64_t> dims = {};  // before it was packed
+  std::uint64_t count = 0;
+  bool quantized = false;
+  Groups groups = {};
+  std::vector<float> scales = {};
+  std::vector<int> zeros = {};  // one, or one for each group
+
+  float At(std::uint64_t index) const;
+  float Slack(std::uint64_t index) const;
+  bool Fits(std::uint64_t index, float parameter) const;
+  // Whether a sample of [begin, begin + size) has one number only.
+  bool IsUniform(std::uint64_t begin, std::uint64_t size) const;
+};
+
+enum class View : std::uint8_t { kFlat, kTransposed, kColumns };
+
+struct Blocks {
+  std::vector<Block> blocks;
+  // Other blocks that fit as well as the one at this index.
+  std::vector<std::pair<std::size_t, Block>> others;
+};
+
+class BlockSearch {
+ public:
+  // `side` must outlive this.
+  explicit BlockSearch(const Side& side);
+
+  // `preferred` are parameters that win if others fit as well, in order.
+  std::optional<Blocks> Find(const Numbers& numbers, View view,
+                             const std::vector<std::uint32_t>& preferred) const;
+
+ private:
+  // The first number of a piece of a parameter.
+  struct Start {
+    float number;
+    std::uint32_t parameter;
+    std::uint64_t row;
+    std::uint64_t column;
+  };
+  std::uint64_t Run(const Numbers& numbers, View view, std::uint64_t base,
+                    std::uint64_t at, const Start& start) const;
+
+  const Side& side_;
+  std::vector<Start> starts_;  // by number
+};
+
+}  // namespace onnx_tag::weights
+
+#endif  // ONNX_TAG_USES_WEIGHTS_BLOCK_SEARCH_H_

@@ -1,0 +1,69 @@
+// The tensors of a checkpoint: a .safetensors file, several of them with an
+// index, or a state dict that torch.save() wrote. Nothing in it is executed,
+// and no tensor is loaded: their bytes are views of the mapped files.
+#ifndef ONNX_TAG_USES_WEIGHTS_CHECKPOINT_H_
+#define ONNX_TAG_USES_WEIGHTS_CHECKPOINT_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/bytes.h"
+#include "file/io/inputs.h"
+#include "file/io/mapped_file.h"
+
+namespace onnx_tag::weights {
+
+struct CheckpointTensor {
+  std::string name;
+  std::int32_t type = 0;  // a DataType; kUndefined for one that ONNX lacks
+  std::vector<std::int64_t> dims = {};
+  std::uint64_t count = 0;  // of elements
+  Bytes bytes = {};
+  const MappedFile* file = nullptr;  // that holds the bytes
+
+  float At(std::uint64_t index) const;
+};
+
+// "[4, 8]"
+std::string DimsText(const std::vector<std::int64_t>& dims);
+
+// Converts `count` elements of a tensor that has floats, from `begin` on.
+void LoadFloats(const CheckpointTensor& tensor, std::uint64_t begin,
+                std::uint64_t count, float* to);
+
+// The tensors of a .safetensors file; every size and offset is checked. Throws
+// Error(kUsage).
+std::vector<CheckpointTensor> ReadSafetensorsTensors(Bytes file);
+
+// The tensors of a file that torch.save() wrote: a zip with a pickle, of which
+// only the few instructions of state dicts are understood. Throws
+// Error(kUsage) for anything else.
+std::vector<CheckpointTensor> ReadTorchTensors(Bytes file);
+
+class Checkpoint {
+ public:
+  // Throws Error(kUsage) with the name of the file.
+  static Checkpoint Open(const std::string& path);
+
+  const std::vector<CheckpointTensor>& tensors() const { return tensors_; }
+  // Null if there is none.
+  const CheckpointTensor* Find(std::string_view name) const;
+
+  void AddTo(Inputs& inputs, std::string_view what) const;
+  void CheckUnchanged() const;
+
+ private:
+  void AddFile(const std::string& path);
+
+  std::vector<std::unique_ptr<const MappedFile>> files_;
+  std::vector<CheckpointTensor> tensors_;
+  std::unordered_map<std::string_view, std::size_t> by_name_;
+};
+
+}  // namespace onnx_tag::weights
+
+#endif  // ONNX_TAG_USES_WEIGHTS_CHECKPOINT_H_

@@ -1,0 +1,103 @@
+// Which tensors of a model get new numbers, and how: a plan without writing.
+//
+// A tensor is written only if its present bytes follow from the old checkpoint
+// by a known transform. Tensors that hold no parameter are kept. Any other
+// tensor is refused: a tensor that keeps its old numbers beside new ones makes
+// a model that is silently wrong.
+#ifndef ONNX_TAG_USES_WEIGHTS_REFIT_H_
+#define ONNX_TAG_USES_WEIGHTS_REFIT_H_
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "file/model/model_file.h"
+#include "onnx_tag/tagging.h"
+#include "uses/weights/checkpoint.h"
+#include "uses/weights/transforms.h"
+
+namespace onnx_tag::weights {
+
+// A tensor of the model, and where its numbers are.
+struct Stored {
+  std::string name;
+  ValueId value = kNo<ValueId>;
+  std::uint32_t initializer = 0xffffffff;  // none: a Constant node holds it
+  Bytes tensor;                            // the encoded TensorProto
+  std::int32_t type = 0;
+  std::vector<std::int64_t> dims = {};
+  std::uint64_t count = 0;
+  Bytes bytes = {};           // of its numbers; empty if they cannot be read
+  bool in_place = true;       // `bytes` are a view of a file
+  std::string location = {};  // of external data
+};
+
+std::uint64_t BytesOf(const Stored& stored);
+
+// All tensors of a model, and the files of weights beside it.
+class Store {
+ public:
+  // `file` must outlive this.
+  explicit Store(const ModelFile& file);
+
+  const std::vector<Stored>& tensors() const { return tensors_; }
+  // By the name that the model has for it.
+  const std::unordered_map<std::string, std::unique_ptr<MappedFile>>& files()
+      const {
+    return files_;
+  }
+
+ private:
+  void Add(Bytes tensor, std::string name, ValueId value,
+           std::uint32_t initializer);
+  void ReadExternal(Stored& stored, std::uint64_t offset,
+                    std::optional<std::uint64_t> length);
+
+  const ModelFile& file_;
+  std::vector<Stored> tensors_;
+  std::unordered_map<std::string, std::unique_ptr<MappedFile>> files_;
+  std::deque<std::string> converted_;  // numbers in other encodings
+};
+
+enum class Fate : std::uint8_t { kWritten, kKept, kRefused };
+constexpr std::array<std::string_view, 3> kFateNames = {"written", "kept",
+                                                        "refused"};
+
+struct RefitRow {
+  std::uint32_t stored = 0;  // index in Store::tensors()
+  Fate fate = Fate::kKept;
+  std::shared_ptr<const Recipe> recipe = {};
+  Made::Part part = Made::Part::kNumbers;
+  std::int32_t scale_type = 0;
+  std::string transform = {};
+  std::vector<std::string> parameters = {};
+  ModuleId module = kNo<ModuleId>;
+  std::string why = {};
+};
+
+struct RefitRequest {
+  const Checkpoint* was = nullptr;  // null: unproven, by names alone
+  const Checkpoint* now = nullptr;
+  // By name: what is added to parameters of `now`.
+  std::unordered_map<std::string, LowRank> added = {};
+  std::vector<std::string> keep = {};  // patterns of tensors that stay
+};
+
+struct RefitPlan {
+  std::vector<RefitRow> rows;  // one for each tensor
+  Side now;
+  std::vector<std::string> unused;  // parameters that differ and went nowhere
+};
+
+RefitPlan PlanRefit(const Model& model, const Tagging& tagging,
+                    const Store& store, const RefitRequest& request);
+
+}  // namespace onnx_tag::weights
+
+#endif  // ONNX_TAG_USES_WEIGHTS_REFIT_H_

@@ -1,0 +1,238 @@
+#include "uses/weights/refit_writer.h"
+
+#include <algorithm>
+
+#include "file/model/attributes.h"
+#include "file/model/field_kinds.h"
+#include "file/model/message_walk.h"
+#include "file/model/onnx_fields.h"
+#include "file/wire/encoding.h"
+#include "onnx_tag/error.h"
+
+namespace onnx_tag::weights {
+namespace {
+
+using onnx::MessageType;
+using onnx::TensorProto;
+
+constexpr std::uint64_t kCopiedAtOnce = std::uint64_t{16} << 20;
+
+bool IsNumbers(std::uint32_t field) {
+  for (const std::uint32_t number :
+       {TensorProto::kFloatData.number, TensorProto::kInt32Data.number,
+        TensorProto::kInt64Data.number, TensorProto::kDoubleData.number,
+        TensorProto::kUint64Data.number, TensorProto::kRawData.number}) {
+    if (field == number) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+// Passes a file on with its patches.
+class RefitWriter::Patcher : public wire::Rewrite::Sink {
+ public:
+  Patcher(const RefitWriter& writer, const std::vector<Patch>& patches,
+          wire::Rewrite::Sink& to)
+      : writer_(writer), patches_(patches), to_(to) {}
+
+  void Copy(std::uint64_t offset, std::uint64_t size) override {
+    const std::uint64_t end = offset + size;
+    auto patch = std::lower_bound(
+        patches_.begin(), patches_.end(), offset,
+        [](const Patch& p, std::uint64_t at) { return p.begin < at; });
+    for (; patch != patches_.end() && patch->begin < end; ++patch) {
+      if (patch->begin > offset) to_.Copy(offset, patch->begin - offset);
+      writer_.Emit(*patch->row, to_);
+      offset = patch->begin + patch->size;
+    }
+    if (offset < end) to_.Copy(offset, end - offset);
+  }
+  void Write(Bytes bytes) override { to_.Write(bytes); }
+
+ private:
+  const RefitWriter& writer_;
+  const std::vector<Patch>& patches_;
+  wire::Rewrite::Sink& to_;
+};
+
+// Records the messages that change their length.
+struct TreeBuilder {
+  RefitWriter& writer;
+  std::vector<std::pair<const char*, const RefitRow*>>& changed;  // by place
+  std::vector<wire::MessageId> path = {0};
+  struct Edit {
+    wire::MessageId message;
+    Bytes erased;  // none: a field is added
+    std::string added;
+  };
+  std::vector<Edit> edits = {};
+
+  bool Visit(const wire::Field& field, const onnx::FieldInfo& info) {
+    if (info.child == MessageType::kNone || field.bytes.empty()) return false;
+    const auto at = std::lower_bound(
+        changed.begin(), changed.end(), field.bytes.data(),
+        [](const auto& one, const char* place) { return one.first < place; });
+    if (at == changed.end() ||
+        at->first >= field.bytes.data() + field.bytes.size()) {
+      return false;
+    }
+    const Bytes file = writer.file_.model().bytes();
+    writer.tree_.push_back(wire::MessageIn(file, field, path.back()));
+    path.push_back(static_cast<wire::MessageId>(writer.tree_.size() - 1));
+    if (info.child != MessageType::kTensorProto) return true;
+    Change(field.bytes, *at->second);
+    path.pop_back();
+    return false;
+  }
+  void Leave() { path.pop_back(); }
+
+  void Change(Bytes tensor, const RefitRow& row) {
+    const Stored& stored = writer.store_.tensors()[row.stored];
+    const wire::MessageId self = path.back();
+    wire::FieldReader reader(tensor);
+    for (wire::Field field; reader.Next(field);) {
+      if (stored.location.empty()) {
+        if (IsNumbers(field.number)) edits.push_back({self, field.whole, ""});
+        continue;
+      }
+      if (!model::Is(field, TensorProto::kExternalData)) continue;
+      const std::string_view key = model::ReadEntry(field).key;
+      if (key == "checksum") edits.push_back({self, field.whole, ""});
+      if (key != "location") continue;
+      writer.tree_.push_back(
+          wire::MessageIn(writer.file_.model().bytes(), field, self));
+      const auto entry = static_cast<wire::MessageId>(writer.tree_.size() - 1);
+      constexpr onnx::BytesField kValue{2};
+      model::ForEach(field.bytes, kValue, [&](const wire::Field& value) {
+        edits.push_back({entry, value.whole, ""});
+      });
+      edits.push_back({entry, {}, ""});
+      wire::AppendLengthDelimited(edits.back().added, kValue,
+                                  writer.locations_.at(stored.location));
+    }
+    if (!stored.location.empty()) return;
+    edits.push_back({self, {}, ""});
+    wire::AppendLengthDelimited(edits.back().added, TensorProto::kRawData,
+                                writer.Made(row));
+  }
+};
+
+RefitWriter::RefitWriter(const ModelFile& file, const Store& store,
+                         const RefitPlan& plan,
+                         const std::map<std::string, std::string>& locations)
+    : file_(file), store_(store), plan_(plan), locations_(locations) {
+  BuildTree();
+}
+
+void RefitWriter::BuildTree() {
+  std::vector<std::pair<const char*, const RefitRow*>> changed;
+  patches_[""];
+  for (const RefitRow& row : plan_.rows) {
+    const Stored& stored = store_.tensors()[row.stored];
+    const bool written = row.fate == Fate::kWritten;
+    if (stored.location.empty()
+            ? written && !stored.in_place
+            : locations_.contains(stored.location) &&
+                  locations_.at(stored.location) != stored.location) {
+      changed.emplace_back(stored.tensor.data(), &row);
+    }
+    if (!written || !stored.in_place) continue;
+    const Bytes whole = stored.location.empty()
+                            ? file_.model().bytes()
+                            : store_.files().at(stored.location)->bytes();
+    patches_[stored.location].push_back(
+        {static_cast<std::uint64_t>(stored.bytes.data() - whole.data()),
+         stored.bytes.size(), &row});
+  }
+  for (auto& [location, patches] : patches_) {
+    std::sort(patches.begin(), patches.end(),
+              [](const Patch& a, const Patch& b) { return a.begin < b.begin; });
+    for (std::size_t i = patches.size(); i-- > 1;) {
+      const Patch& before = patches[i - 1];
+      if (before.begin + before.size <= patches[i].begin) continue;
+      // Tensors with one place in the file of weights.
+      if (before.begin != patches[i].begin || before.size != patches[i].size ||
+          Made(*before.row) != Made(*patches[i].row)) {
+        Fail(ErrorKind::kOutput, "{} and {} share bytes of {}, and differ now",
+             store_.tensors()[before.row->stored].name,
+             store_.tensors()[patches[i].row->stored].name, location);
+      }
+      patches.erase(patches.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  std::sort(changed.begin(), changed.end());
+  const Bytes bytes = file_.model().bytes();
+  tree_.push_back({.begin = 0, .size = bytes.size(), .parent = 0});
+  TreeBuilder builder{*this, changed};
+  model::Walk(bytes, MessageType::kModelProto, builder);
+  rewrite_.emplace(bytes, tree_);
+  for (const TreeBuilder::Edit& edit : builder.edits) {
+    if (!edit.erased.empty()) {
+      rewrite_->Erase(edit.message, edit.erased);
+    } else {
+      rewrite_->Append(edit.message,
+                       static_cast<std::uint32_t>(edit.added.size()),
+                       appended_.size());
+      appended_.push_back(edit.added);
+    }
+  }
+  rewrite_->Layout();
+}
+
+std::string RefitWriter::Made(const RefitRow& row) const {
+  std::string made;
+  const Stored& stored = store_.tensors()[row.stored];
+  weights::Made(*row.recipe, plan_.now, row.scale_type)
+      .Emit(row.part, stored.type, [&](Bytes bytes) {
+        made += bytes;
+        return true;
+      });
+  return made;
+}
+
+void RefitWriter::Emit(const RefitRow& row, wire::Rewrite::Sink& sink) const {
+  const Stored& stored = store_.tensors()[row.stored];
+  weights::Made(*row.recipe, plan_.now, row.scale_type)
+      .Emit(row.part, stored.type, [&](Bytes bytes) {
+        sink.Write(bytes);
+        return true;
+      });
+}
+
+void RefitWriter::Write(wire::Rewrite::Sink& sink) const {
+  Patcher patcher(*this, patches_.at(""), sink);
+  rewrite_->Write(patcher, [this](std::uint64_t token, std::string& out) {
+    out += appended_[token];
+  });
+}
+
+void RefitWriter::WriteData(const std::string& location,
+                            wire::Rewrite::Sink& sink) const {
+  // Copies from the file of weights, which is not the sink's own source.
+  struct Reader : wire::Rewrite::Sink {
+    Reader(const MappedFile& source, wire::Rewrite::Sink& target)
+        : file(source), to(target) {}
+    void Copy(std::uint64_t offset, std::uint64_t size) override {
+      while (size > 0) {
+        const std::uint64_t step = std::min(size, kCopiedAtOnce);
+        to.Write(file.bytes().substr(offset, step));
+        file.Release(offset, offset + step);
+        offset += step;
+        size -= step;
+      }
+    }
+    void Write(Bytes bytes) override { to.Write(bytes); }
+    const MappedFile& file;
+    wire::Rewrite::Sink& to;
+  };
+  const MappedFile& file = *store_.files().at(location);
+  Reader reader(file, sink);
+  const auto at = patches_.find(location);
+  static const std::vector<Patch> kNone;
+  Patcher patcher(*this, at == patches_.end() ? kNone : at->second, reader);
+  patcher.Copy(0, file.size());
+  file.CheckUnchanged();
+}
+
+}  // namespace onnx_tag::weights

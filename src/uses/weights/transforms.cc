@@ -1,0 +1,517 @@
+// Tested by tests/uses/weights/refit_test.cc, and against the tools that write
+// such tensors by tests/clients/check_refit.py.
+#include "uses/weights/transforms.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/bit_cast.h"
+#include "file/model/element_types.h"
+
+namespace onnx_tag::weights {
+namespace {
+
+using Style = Scheme::Style;
+
+constexpr std::uint64_t kStepElements = std::uint64_t{1} << 20;
+// A transposed tensor is read once for each step, so its steps are longer.
+constexpr std::uint64_t kLongStep = std::uint64_t{1} << 23;
+constexpr std::uint64_t kReleasedBytes = std::uint64_t{16} << 20;
+
+constexpr Scheme kSchemeRows[] = {
+    {"int8 symmetric", Style::kRange, kInt8, true, -127, 127},
+    {"uint8", Style::kRange, kUint8, false, 0, 255},
+    {"int8 of 7 bits", Style::kRange, kInt8, true, -64, 64},
+    {"uint8 of 7 bits", Style::kRange, kUint8, false, 0, 127},
+    {"int8", Style::kRange, kInt8, false, -128, 127},
+    {"int8 of 7 bits, asymmetric", Style::kRange, kInt8, false, -64, 64},
+    {"uint8 symmetric", Style::kRange, kUint8, true, 0, 255},
+    {"uint8 of 7 bits, symmetric", Style::kRange, kUint8, true, 0, 127},
+    {"blocks, symmetric", Style::kBlock, kUint8, true, 0, 0},
+    {"blocks", Style::kBlock, kUint8, false, 0, 0},
+    {"blocks, symmetric", Style::kBlockExact, kUint8, true, 0, 0},
+    {"blocks", Style::kBlockExact, kUint8, false, 0, 0},
+    {"blocks, rtn symmetric", Style::kBlockWide, kUint8, true, 0, 0},
+    {"blocks, rtn", Style::kBlockWide, kUint8, false, 0, 0},
+    {"int32 bias", Style::kBias, kInt32, true, 0, 0},
+};
+
+constexpr Clamp kClampRows[] = {
+    {0, INFINITY}, {5.96e-08F, 65504.0F}, {1e-07F, 1e4F}};
+
+std::uint16_t HalfBits(float number) {
+  const std::uint32_t bits = BitCast<std::uint32_t>(number);
+  const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000);
+  const float size = std::fabs(number);
+  if (!(size < INFINITY)) {
+    return static_cast<std::uint16_t>(sign |
+                                      (size == INFINITY ? 0x7c00 : 0x7e00));
+  }
+  // The sum with a power of 2 is rounded where a half ends.
+  const int exponent = std::max(std::ilogb(std::max(size, 0x1p-24F)), -14);
+  const float unit = std::ldexp(1.0F, exponent - 10);
+  const auto steps = static_cast<std::uint32_t>(std::nearbyint(size / unit));
+  const std::uint32_t half =
+      (static_cast<std::uint32_t>(exponent + 14) << 10) + steps;
+  return static_cast<std::uint16_t>(sign | std::min(half, 0x7c00u));
+}
+
+std::uint16_t BrainBits(float number) {
+  const std::uint32_t bits = BitCast<std::uint32_t>(number);
+  if (std::isnan(number)) return static_cast<std::uint16_t>(bits >> 16 | 0x40);
+  return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+template <typename T>
+void Append(T number, std::string& to) {
+  to.append(reinterpret_cast<const char*>(&number), sizeof number);  // NOLINT
+}
+
+void AppendFloats(const float* numbers, std::uint64_t count, std::int32_t type,
+                  const Clamp& clamp, std::string& to) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const float number = numbers[i];
+    switch (type) {
+      case kFloat16: {
+        const float size = std::fabs(number);
+        const float fit =
+            size > 0 ? std::clamp(size, clamp.least, clamp.most) : size;
+        Append(HalfBits(std::copysign(fit, number)), to);
+        break;
+      }
+      case kBfloat16:
+        Append(BrainBits(number), to);
+        break;
+      case kDouble:
+        Append(static_cast<double>(number), to);
+        break;
+      default:
+        Append(number, to);
+    }
+  }
+}
+
+void Release(const CheckpointTensor& tensor) {
+  if (tensor.file == nullptr || tensor.bytes.size() < kReleasedBytes) return;
+  const auto begin = static_cast<std::uint64_t>(tensor.bytes.data() -
+                                                tensor.file->bytes().data());
+  tensor.file->Release(begin, begin + tensor.bytes.size());
+}
+
+struct Range {
+  float least = INFINITY;
+  float most = -INFINITY;
+};
+
+int Rounded(double number, int least, int most) {
+  return static_cast<int>(std::clamp(number, double(least), double(most)));
+}
+
+// As ONNX Runtime's quantizers compute them; each formula is tried against
+// their files.
+Level LevelOf(const Scheme& scheme, Range range, const Groups& groups,
+              std::int32_t scale_type) {
+  Level level;
+  const int top = (1 << groups.bits) - 1;
+  const int middle = 1 << (groups.bits - 1);
+  const float reach = std::max(std::fabs(range.least), std::fabs(range.most));
+  const bool kernel =
+      scheme.style == Style::kBlock || scheme.style == Style::kBlockExact;
+  if (scheme.style == Style::kRange || (kernel && !scheme.symmetric)) {
+    range.least = std::min(range.least, 0.0F);
+    range.most = std::max(range.most, 0.0F);
+  }
+  if (scheme.style == Style::kRange) {
+    if (scheme.symmetric) range = {-reach, reach};
+    const double scale = (double(range.most) - double(range.least)) /
+                         (scheme.most - scheme.least);
+    if (scale < std::numeric_limits<float>::min()) return level;
+    level.zero = Rounded(
+        scheme.symmetric ? std::nearbyint((scheme.least + scheme.most) / 2.0)
+                         : std::nearbyint(scheme.least - range.least / scale),
+        -256, 256);
+    level.divisor = level.scale = static_cast<float>(scale);
+  } else if (kernel && scheme.symmetric) {
+    const bool up = std::fabs(range.most) > std::fabs(range.least);
+    level.scale = (up ? range.most : range.least) / static_cast<float>(-middle);
+    level.zero = middle;
+  } else if (kernel) {
+    level.scale = (range.most - range.least) / static_cast<float>(top);
+    const float zero = level.scale == 0 ? 0 : -range.least / level.scale;
+    level.zero = Rounded(std::round(zero), 0, top);
+  } else {
+    const double span =
+        scheme.symmetric ? reach * 2.0F : range.most - range.least;
+    level.divisor = span > 0 ? span / top : 1;
+    level.scale = static_cast<float>(level.divisor);
+    level.zero =
+        scheme.symmetric
+            ? middle
+            : Rounded(std::nearbyint(-range.least / level.divisor), 0, top);
+  }
+  if (kernel && scale_type == kFloat16) {
+    CheckpointTensor half{"", kFloat16};
+    const std::uint16_t bits = HalfBits(level.scale);
+    half.bytes = Bytes(reinterpret_cast<const char*>(&bits), 2);  // NOLINT
+    level.scale = half.At(0);
+  }
+  if (kernel) level.divisor = level.scale;
+  return level;
+}
+
+int Quantize(const Scheme& scheme, const Level& level, float number,
+             std::uint32_t bits) {
+  const auto divisor = static_cast<float>(level.divisor);
+  const int top = (1 << bits) - 1;
+  switch (scheme.style) {
+    case Style::kRange: {
+      const int least = scheme.type == kInt8 ? -128 : 0;
+      return Rounded(std::nearbyint(number / divisor) + float(level.zero),
+                     least, least + 255);
+    }
+    case Style::kBlock: {
+      const float inverse = divisor == 0 ? 0 : 1.0F / divisor;
+      return Rounded(std::round(std::fma(number, inverse, float(level.zero))),
+                     0, top);
+    }
+    case Style::kBlockExact:
+      return Rounded(
+          divisor == 0 ? double(level.zero)
+                       : std::nearbyint(double{number / divisor}) + level.zero,
+          0, top);
+    case Style::kBlockWide:
+      return Rounded(std::nearbyint(number / level.divisor + level.zero), 0,
+                     top);
+    case Style::kBias:
+      return Rounded(std::nearbyint(double(number) / level.divisor),
+                     std::numeric_limits<int>::min(),
+                     std::numeric_limits<int>::max());
+  }
+  return 0;
+}
+
+// A few bits each, the lowest first.
+void AppendPacked(const std::vector<int>& numbers, std::uint32_t bits,
+                  std::string& to) {
+  for (std::size_t i = 0; i < numbers.size(); i += 8 / bits) {
+    unsigned byte = 0;
+    for (std::size_t k = 0; k < 8 / bits && i + k < numbers.size(); ++k) {
+      byte |= static_cast<unsigned>(numbers[i + k]) << (k * bits);
+    }
+    to += static_cast<char>(byte);
+  }
+}
+
+}  // namespace
+
+const std::span<const Scheme> kSchemes(kSchemeRows);
+const std::span<const Clamp> kClamps(kClampRows);
+
+void Parameter::Load(std::uint64_t begin, std::uint64_t count,
+                     float* to) const {
+  LoadFloats(*tensor, begin, count, to);
+  if (added == nullptr) return;
+  const auto width = static_cast<std::uint64_t>(tensor->dims.back());
+  const std::uint64_t rank = added->rank;
+  const std::uint64_t in = added->a.size() / rank;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::uint64_t row = (begin + i) / width;
+    std::uint64_t column = (begin + i) % width;
+    if (added->transposed) std::swap(row, column);
+    double sum = 0;
+    for (std::uint64_t k = 0; k < rank; ++k) {
+      sum +=
+          double{added->b[row * rank + k]} * double{added->a[k * in + column]};
+    }
+    // In double precision, so that no product is fused with its sum.
+    to[i] += static_cast<float>(double{static_cast<float>(sum)} *
+                                double{added->scale});
+  }
+}
+
+std::vector<std::uint32_t> Recipe::Parameters() const {
+  std::vector<std::uint32_t> all;
+  for (const Block& block : blocks) all.push_back(block.parameter);
+  for (const std::uint32_t one : {weight, bias, mean, variance})
+    all.push_back(one);
+  std::vector<std::uint32_t> each;
+  for (const std::uint32_t one : all) {
+    if (one == kNoParameter ||
+        std::find(each.begin(), each.end(), one) != each.end()) {
+      continue;
+    }
+    each.push_back(one);
+  }
+  return each;
+}
+
+std::string Recipe::Name(std::int32_t type) const {
+  bool turned = false;
+  for (const Block& block : blocks) turned |= block.src_col != 1;
+  const bool whole = blocks.size() == 1 && blocks[0].src == 0;
+  std::string name = Parameters().size() > 1 && values == Values::kPlain
+                         ? "packed"
+                     : blocks.size() > 1         ? "pieces"
+                     : !whole && !blocks.empty() ? "piece"
+                                                 : "";
+  if (turned) name += name.empty() ? "transposed" : ", transposed";
+  if (name.empty() && values == Values::kPlain) name = "same";
+  if (values == Values::kScaled)
+    name += (name.empty() ? "times " : ", times ") + std::to_string(factor);
+  if (values >= Values::kFolded) name += name.empty() ? "folded" : ", folded";
+  if (scheme != nullptr) return name + ", " + std::string(scheme->name);
+  if (type == kFloat16 || type == kBfloat16)
+    name += ", " + std::string(TypeName(type));
+  return name;
+}
+
+bool Recipe::IsPlainCopy() const {
+  return values == Values::kPlain && scheme == nullptr && blocks.size() == 1 &&
+         blocks[0].src_col == 1 && blocks[0].rows == 1;
+}
+
+Made::Made(const Recipe& recipe, const Side& side, std::int32_t scale_type)
+    : recipe_(recipe), side_(side) {
+  if (recipe.values >= Recipe::Values::kFolded) {
+    const std::uint64_t size = side[recipe.variance].tensor->count;
+    const auto load = [&](std::uint32_t parameter, float otherwise) {
+      std::vector<float> numbers(size, otherwise);
+      if (parameter != kNoParameter)
+        side[parameter].Load(0, size, numbers.data());
+      return numbers;
+    };
+    scale_ = load(recipe.weight, 1);
+    const std::vector<float> variance = load(recipe.variance, 1);
+    for (std::uint64_t i = 0; i < size; ++i) {
+      scale_[i] /= std::sqrt(variance[i] + recipe.epsilon);
+    }
+    if (recipe.values == Recipe::Values::kFoldedBias) {
+      shift_ = load(recipe.bias, 0);
+      mean_ = load(recipe.mean, 0);
+      for (float& mean : mean_) mean = -mean;
+    }
+  }
+  if (recipe.scheme != nullptr) FindLevels(scale_type);
+}
+
+void Made::Floats(std::uint64_t begin, std::uint64_t count, float* to) const {
+  const std::uint64_t end = begin + count;
+  if (recipe_.blocks.empty()) std::fill(to, to + count, 0.0F);
+  std::vector<float> run;
+  for (const Block& block : recipe_.blocks) {
+    const std::uint64_t step = block.rows == 1 ? block.cols : block.out_row;
+    if (block.out >= end ||
+        block.out + (block.rows - 1) * step + block.cols <= begin) {
+      continue;
+    }
+    const std::uint64_t first =
+        begin > block.out ? (begin - block.out) / step : 0;
+    const std::uint64_t last =
+        std::min(block.rows, (end - block.out + step - 1) / step);
+    const Parameter& source = side_[block.parameter];
+    if (block.src_col == 1) {
+      for (std::uint64_t r = first; r < last; ++r) {
+        const std::uint64_t at = block.out + r * step;
+        const std::uint64_t from = std::max(at, begin);
+        const std::uint64_t until = std::min(at + block.cols, end);
+        if (from >= until) continue;
+        source.Load(block.src + r * block.src_row + (from - at), until - from,
+                    to + (from - begin));
+      }
+      continue;
+    }
+    run.resize(last - first);
+    const std::uint64_t stride = block.src_col * sizeof(float);
+    for (std::uint64_t c = 0; c < block.cols; ++c) {
+      source.Load(block.src + first + c * block.src_col, last - first,
+                  run.data());
+      for (std::uint64_t r = first; r < last; ++r) {
+        const std::uint64_t at = block.out + r * step + c;
+        if (at >= begin && at < end) to[at - begin] = run[r - first];
+      }
+      if ((c + 1) * stride / kReleasedBytes != c * stride / kReleasedBytes) {
+        Release(*source.tensor);
+      }
+    }
+  }
+  switch (recipe_.values) {
+    case Recipe::Values::kPlain:
+      break;
+    case Recipe::Values::kScaled:
+      for (std::uint64_t i = 0; i < count; ++i) to[i] *= recipe_.factor;
+      break;
+    case Recipe::Values::kFolded:
+      for (std::uint64_t i = 0; i < count; ++i) {
+        to[i] *= scale_[recipe_.channel.Of(begin + i)];
+      }
+      break;
+    case Recipe::Values::kFoldedBias:
+      for (std::uint64_t i = 0; i < count; ++i) to[i] += mean_[begin + i];
+      if (recipe_.fused) {
+        for (std::uint64_t i = 0; i < count; ++i) {
+          to[i] = std::fma(to[i], scale_[begin + i], shift_[begin + i]);
+        }
+        break;
+      }
+      // Each loop rounds once: the compiler fuses no sum with its product.
+      for (std::uint64_t i = 0; i < count; ++i) to[i] *= scale_[begin + i];
+      for (std::uint64_t i = 0; i < count; ++i) to[i] += shift_[begin + i];
+      break;
+  }
+}
+
+template <typename Visit>
+void Made::ForEachStep(const Visit& visit) const {
+  std::uint64_t step = kStepElements;
+  for (const Block& block : recipe_.blocks) {
+    if (block.src_col == 1) continue;
+    step =
+        std::max(step, std::max<std::uint64_t>(kLongStep / block.out_row, 1) *
+                           block.out_row);
+  }
+  if (recipe_.groups.block > 0) {
+    step = std::max<std::uint64_t>(step / recipe_.groups.row, 1) *
+           recipe_.groups.row;
+  }
+  std::vector<float> numbers(std::min(step, recipe_.count));
+  for (std::uint64_t at = 0; at < recipe_.count; at += step) {
+    const std::uint64_t size = std::min(step, recipe_.count - at);
+    Floats(at, size, numbers.data());
+    const bool more = visit(at, size, numbers.data());
+    for (const std::uint32_t parameter : recipe_.Parameters()) {
+      Release(*side_[parameter].tensor);
+    }
+    if (!more) return;
+  }
+}
+
+void Made::FindLevels(std::int32_t scale_type) {
+  const Groups& groups = recipe_.groups;
+  if (recipe_.scheme->style == Style::kBias) {
+    const Made weight(*recipe_.of_weight, side_, scale_type);
+    for (Level level : weight.levels()) {
+      level.scale *= recipe_.input_scale;
+      level.divisor = level.scale;
+      level.zero = 0;
+      levels_.push_back(level);
+    }
+    return;
+  }
+  std::vector<Range> ranges(groups.block == 0
+                                ? groups.channels
+                                : recipe_.count / groups.row * groups.blocks());
+  ForEachStep([&](std::uint64_t at, std::uint64_t size, const float* numbers) {
+    for (std::uint64_t i = 0; i < size; ++i) {
+      Range& range = ranges[groups.Of(at + i)];
+      range.least = std::min(range.least, numbers[i]);
+      range.most = std::max(range.most, numbers[i]);
+    }
+    return true;
+  });
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    // The tool fills the last block of a row with zeros.
+    if (recipe_.scheme->style == Style::kBlockWide &&
+        groups.row % groups.block != 0 && (i + 1) % groups.blocks() == 0) {
+      ranges[i].least = std::min(ranges[i].least, 0.0F);
+      ranges[i].most = std::max(ranges[i].most, 0.0F);
+    }
+    levels_.push_back(LevelOf(*recipe_.scheme, ranges[i], groups, scale_type));
+  }
+}
+
+void Made::EmitNumbers(std::int32_t type, const Use& use) const {
+  const CheckpointTensor* const first =
+      recipe_.blocks.empty() ? nullptr
+                             : side_[recipe_.blocks[0].parameter].tensor;
+  if (recipe_.IsPlainCopy() && first->type == type && recipe_.clamp == 0 &&
+      side_[recipe_.blocks[0].parameter].added == nullptr) {
+    const std::uint64_t width = BitsPerElement(type) / 8;
+    Bytes rest = first->bytes.substr(recipe_.blocks[0].src * width,
+                                     recipe_.count * width);
+    while (!rest.empty() && use(rest.substr(0, kStepElements))) {
+      const Bytes done = rest.substr(0, kStepElements);
+      if (first->file != nullptr) {
+        const auto at = static_cast<std::uint64_t>(done.data() -
+                                                   first->file->bytes().data());
+        first->file->Release(at, at + done.size());
+      }
+      rest.remove_prefix(done.size());
+    }
+    return;
+  }
+  const Groups& groups = recipe_.groups;
+  std::string out;
+  std::vector<int> block;
+  ForEachStep([&](std::uint64_t at, std::uint64_t size, const float* numbers) {
+    out.clear();
+    if (recipe_.scheme == nullptr) {
+      AppendFloats(numbers, size, type, kClamps[recipe_.clamp], out);
+    } else if (groups.block == 0) {
+      for (std::uint64_t i = 0; i < size; ++i) {
+        const std::uint64_t group = levels_.size() == 1 ? 0 : groups.Of(at + i);
+        const int number =
+            Quantize(*recipe_.scheme, levels_[group], numbers[i], groups.bits);
+        if (type == kInt32) {
+          Append(number, out);
+        } else {
+          out += static_cast<char>(number);
+        }
+      }
+    } else {
+      for (std::uint64_t i = 0; i < size; i += groups.row) {
+        for (std::uint64_t b = 0; b < groups.blocks(); ++b) {
+          const Level& level =
+              levels_[(at + i) / groups.row * groups.blocks() + b];
+          block.assign(groups.block,
+                       Quantize(*recipe_.scheme, level, 0, groups.bits));
+          for (std::uint64_t k = 0;
+               k < groups.block && b * groups.block + k < groups.row; ++k) {
+            block[k] = Quantize(*recipe_.scheme, level,
+                                numbers[i + b * groups.block + k], groups.bits);
+          }
+          AppendPacked(block, groups.bits, out);
+        }
+      }
+    }
+    return use(out);
+  });
+}
+
+void Made::Emit(Part part, std::int32_t type, const Use& use) const {
+  if (part == Part::kNumbers) return EmitNumbers(type, use);
+  const Groups& groups = recipe_.groups;
+  std::string out;
+  if (part == Part::kScale) {
+    for (const Level& level : levels_)
+      AppendFloats(&level.scale, 1, type, kClamps[0], out);
+  } else if (groups.block > 0) {
+    for (std::size_t i = 0; i < levels_.size(); i += groups.blocks()) {
+      std::vector<int> zeros;
+      for (std::size_t k = 0; k < groups.blocks(); ++k)
+        zeros.push_back(levels_[i + k].zero);
+      AppendPacked(zeros, groups.bits, out);
+    }
+  } else {
+    for (const Level& level : levels_) {
+      if (type == kInt32) {
+        Append(level.zero, out);
+      } else {
+        out += static_cast<char>(level.zero);
+      }
+    }
+  }
+  use(out);
+}
+
+bool Made::Equals(Part part, std::int32_t type, Bytes bytes) const {
+  bool equal = true;
+  Emit(part, type, [&](Bytes made) {
+    equal = bytes.starts_with(made);
+    if (equal) bytes.remove_prefix(made.size());
+    return equal;
+  });
+  return equal && bytes.empty();
+}
+
+}  // namespace onnx_tag::weights

@@ -1,0 +1,519 @@
+"""Measures `weights --refit`: the refitted export of seed 1 against the export of seed 2.
+
+  python check_refit.py ONNX_TAG            a few small models, in every form
+  python check_refit.py ONNX_TAG --zoo      also tiny models of transformers
+  python check_refit.py ONNX_TAG --corrupt N   damaged checkpoints, N of them
+
+A tensor is `equal` to that of the second export, `refused`, `kept` (it is equal in both exports), or WRONG. Exit code 1 if one
+is wrong, or if the share of equal files of a form is under its floor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import contextlib
+import copy
+import io
+import json
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import warnings
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import torch
+from onnx import numpy_helper
+from torch import nn
+
+warnings.filterwarnings("ignore")
+os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+ort.set_default_logger_severity(4)
+torch.backends.mha.set_fastpath_enabled(False)
+
+TYPES = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16", torch.int64: "I64", torch.float64: "F64",
+         torch.bool: "BOOL", torch.int32: "I32"}
+
+
+def save_safetensors(path, state):
+    head, blobs, at = {}, [], 0
+    for name, tensor in state.items():
+        blob = tensor.contiguous().view(-1).view(torch.uint8).numpy().tobytes() if tensor.numel() else b""
+        head[name] = {"dtype": TYPES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [at, at + len(blob)]}
+        at += len(blob)
+        blobs.append(blob)
+    text = json.dumps(head).encode()
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + b"".join(blobs))
+
+
+def randomize(model, seed):
+    """New numbers in every parameter and buffer, as training would leave them; tied ones stay tied."""
+    generator = torch.Generator().manual_seed(seed)
+    seen = set()
+    for name, tensor in model.state_dict().items():
+        if not tensor.is_floating_point() or tensor.data_ptr() in seen or tensor.numel() == 0:
+            continue
+        if "inv_freq" in name or "position_ids" in name:
+            continue
+        seen.add(tensor.data_ptr())
+        noise = torch.randn(tensor.shape, generator=generator) * 0.1
+        if name.endswith("running_var"):
+            noise = noise.abs() + 0.5
+        elif tensor.dim() == 1 and name.endswith("weight"):
+            noise = noise + 1
+        tensor.copy_(noise)
+    return model.eval()
+
+
+# ---------------------------------------------------------------- models
+class ConvNet(nn.Module):
+    def __init__(self, bias):
+        super().__init__()
+        self.conv1 = nn.Conv2d(3, 20, 3, bias=bias)
+        self.bn1 = nn.BatchNorm2d(20)
+        self.conv2 = nn.Conv2d(20, 24, 3, groups=4, bias=bias)
+        self.bn2 = nn.BatchNorm2d(24, eps=1e-3)
+        self.up = nn.ConvTranspose2d(24, 18, 2, stride=2, bias=bias)
+        self.bn3 = nn.BatchNorm2d(18)
+        self.fc = nn.Linear(18, 17)
+
+    def forward(self, x):
+        x = torch.relu(self.bn1(self.conv1(x)))
+        x = torch.relu(self.bn2(self.conv2(x)))
+        x = torch.relu(self.bn3(self.up(x)))
+        return self.fc(x.mean((2, 3)))
+
+
+class Recurrent(nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.rnn = kind(12, 10, num_layers=2, bidirectional=True, batch_first=True)
+        self.fc = nn.Linear(20, 7)
+
+    def forward(self, x):
+        return self.fc(self.rnn(x)[0])
+
+
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.word = nn.Embedding(50, 24, padding_idx=0)
+        self.position = nn.Embedding(16, 24)
+        layer = nn.TransformerEncoderLayer(24, 4, 40, batch_first=True, activation="gelu")
+        self.encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.head = nn.Linear(24, 50, bias=False)
+        self.head.weight = self.word.weight
+
+    def forward(self, ids):
+        x = self.word(ids) + self.position(torch.arange(ids.shape[1]))
+        return self.head(self.encoder(x))
+
+
+class Mlp(nn.Module):
+    """Attention without biases, a learned number, and a norm."""
+
+    def __init__(self):
+        super().__init__()
+        self.q, self.k, self.v, self.o = (nn.Linear(32, 32, bias=i % 2 == 0) for i in range(4))
+        self.norm = nn.LayerNorm(32)
+        self.up, self.down = nn.Linear(32, 64), nn.Linear(64, 32)
+        self.scale = nn.Parameter(torch.tensor(0.3))
+
+    def forward(self, x):
+        h = self.norm(x)
+        weights = torch.softmax(self.q(h) @ self.k(h).transpose(1, 2) * self.scale, -1)
+        x = x + self.o(weights @ self.v(h))
+        return x + self.down(torch.nn.functional.gelu(self.up(x))) * self.scale.exp()
+
+
+def own_models():
+    image, frames = (torch.randn(1, 3, 12, 12),), (torch.randn(2, 5, 12),)
+    yield "conv", lambda: ConvNet(False), image
+    yield "conv_bias", lambda: ConvNet(True), image
+    yield "lstm", lambda: Recurrent(nn.LSTM), frames
+    yield "gru", lambda: Recurrent(nn.GRU), frames
+    yield "encoder", Encoder, (torch.randint(0, 50, (2, 8)),)
+    yield "mlp", Mlp, (torch.randn(2, 6, 32),)
+
+
+def zoo():
+    import transformers as t
+
+    ids = torch.randint(3, 90, (1, 9))
+    small = {"vocab_size": 99, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64,
+             "max_position_embeddings": 40, "attn_implementation": "eager"}
+    pixels = torch.randn(1, 3, 32, 32)
+
+    def first(model, **fixed):
+        class First(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = model
+
+            def forward(self, x):
+                out = self.inner(x, **fixed)
+                return out[0] if not isinstance(out, torch.Tensor) else out
+
+        # The state dict has the names of the model itself.
+        wrapper = First()
+        wrapper.state_dict = model.state_dict
+        wrapper.load_state_dict = model.load_state_dict
+        return wrapper
+
+    def text(name, config, **fixed):
+        return name.lower(), lambda: first(getattr(t, name)(config), return_dict=False, **fixed), (ids,)
+
+    no_cache = {"use_cache": False}
+    yield text("BertModel", t.BertConfig(**small))
+    yield text("BertForMaskedLM", t.BertConfig(**small))
+    yield text("RobertaModel", t.RobertaConfig(**small))
+    yield text("DistilBertModel", t.DistilBertConfig(vocab_size=99, dim=32, n_layers=2, n_heads=4, hidden_dim=64, max_position_embeddings=40))
+    yield text("ElectraModel", t.ElectraConfig(**small, embedding_size=16))
+    yield text("GPT2LMHeadModel", t.GPT2Config(vocab_size=99, n_embd=32, n_layer=2, n_head=4, n_positions=40), **no_cache)
+    yield text("LlamaForCausalLM", t.LlamaConfig(**small, num_key_value_heads=2), **no_cache)
+    yield text("MistralForCausalLM", t.MistralConfig(**small, num_key_value_heads=2), **no_cache)
+    yield text("Qwen2ForCausalLM", t.Qwen2Config(**small, num_key_value_heads=2, tie_word_embeddings=True), **no_cache)
+    yield text("OPTForCausalLM", t.OPTConfig(vocab_size=99, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, ffn_dim=64, max_position_embeddings=40, word_embed_proj_dim=32), **no_cache)
+    yield text("GPTNeoXForCausalLM", t.GPTNeoXConfig(**small), **no_cache)
+    yield text("T5EncoderModel", t.T5Config(vocab_size=99, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4))
+    vision = {"image_size": 32, "patch_size": 8, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
+    for name, config in (
+        ("ViTModel", lambda: t.ViTConfig(**vision)),
+        ("DeiTModel", lambda: t.DeiTConfig(**vision)),
+        ("Dinov2Model", lambda: t.Dinov2Config(image_size=32, patch_size=8, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, mlp_ratio=2)),
+        ("ResNetModel", lambda: t.ResNetConfig(embedding_size=16, hidden_sizes=[16, 32], depths=[1, 2], layer_type="basic")),
+        ("RegNetModel", lambda: t.RegNetConfig(embedding_size=16, hidden_sizes=[16, 32], depths=[1, 1], groups_width=8)),
+        ("MobileNetV2Model", lambda: t.MobileNetV2Config(image_size=32, depth_multiplier=0.35)),
+        ("ConvNextModel", lambda: t.ConvNextConfig(hidden_sizes=[16, 24, 32, 40], depths=[1, 1, 1, 1], image_size=32)),
+        ("SwinModel", lambda: t.SwinConfig(image_size=32, patch_size=4, embed_dim=16, depths=[1, 1], num_heads=[2, 4], window_size=4)),
+    ):
+        yield name.lower(), (lambda name=name, config=config: first(getattr(t, name)(config()), return_dict=False)), (pixels,)
+
+
+def export(model, inputs, exporter, path):
+    with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()):
+        if exporter == "dynamo":
+            torch.onnx.export(model, inputs, path, dynamo=True, external_data=False, verbose=False)
+        else:
+            torch.onnx.export(model, inputs, path, dynamo=False, opset_version=17, input_names=["x"], output_names=["y"])
+
+
+# ---------------------------------------------------------------- forms
+def ort_level(level):
+    def make(path, out, _inputs, _first):
+        options = ort.SessionOptions()
+        options.graph_optimization_level = level
+        options.optimized_model_filepath = out
+        ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    return make
+
+
+def slim(path, out, _inputs, _first):
+    import onnxslim
+
+    onnx.save(onnxslim.slim(onnx.load(path)), out)
+
+
+def sim(path, out, _inputs, _first):
+    import onnxsim
+
+    onnx.save(onnxsim.simplify(onnx.load(path))[0], out)
+
+
+def fp16(path, out, _inputs, _first):
+    from onnxruntime.transformers.float16 import convert_float_to_float16
+
+    onnx.save(convert_float_to_float16(onnx.load(path), keep_io_types=True), out)
+
+
+def dynamic(kind, per_channel):
+    def make(path, out, _inputs, _first):
+        from onnxruntime.quantization import QuantType, quantize_dynamic
+
+        quantize_dynamic(path, out, weight_type=getattr(QuantType, kind), per_channel=per_channel)
+    return make
+
+
+def qdq(per_channel):
+    def make(path, out, inputs, first):
+        from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+
+        class Reader(CalibrationDataReader):
+            def __init__(self):
+                name = ort.InferenceSession(path, providers=["CPUExecutionProvider"]).get_inputs()[0].name
+                self.items = iter([{name: inputs[0].numpy()}])
+
+            def get_next(self):
+                return next(self.items, None)
+
+        # The scales of activations come from data: those of the first file are given.
+        extra = {}
+        if first:
+            extra["TensorQuantOverrides"] = activation_scales(first, path)
+        quantize_static(path, out, Reader(), quant_format=QuantFormat.QDQ, per_channel=per_channel, weight_type=QuantType.QInt8,
+                        activation_type=QuantType.QUInt8, extra_options=extra)
+    return make
+
+
+def activation_scales(quantized, plain):
+    model = onnx.load(quantized)
+    weights = {i.name for i in onnx.load(plain).graph.initializer}
+    values = {i.name: numpy_helper.to_array(i) for i in model.graph.initializer}
+    found = {}
+    for node in model.graph.node:
+        if node.op_type == "QuantizeLinear" and node.input[0] not in weights and node.input[1] in values:
+            scale, zero = values[node.input[1]], values[node.input[2]]
+            found[node.input[0]] = [{"scale": np.array(scale, dtype=np.float32), "zero_point": np.array(zero)}]
+    return found
+
+
+def data_scales(model):
+    """Scales and zero points of activations: they come from data, not from weights."""
+    weights = {i.name for i in model.graph.initializer}
+    return {name for node in model.graph.node if node.op_type in ("QuantizeLinear", "DequantizeLinear")
+            and node.input[0] not in weights for name in node.input[1:]}
+
+
+def nbits(bits, symmetric, rtn):
+    def make(path, out, _inputs, _first):
+        from onnxruntime.quantization import matmul_nbits_quantizer as q
+
+        model = onnx.load(path)
+        if rtn:
+            config = q.RTNWeightOnlyQuantConfig(ratios={})
+            config.bits = bits
+            quantizer = q.MatMulNBitsQuantizer(model, bits=bits, block_size=32, is_symmetric=symmetric, algo_config=config)
+        else:
+            config = q.DefaultWeightOnlyQuantConfig(block_size=16, is_symmetric=symmetric, bits=bits)
+            quantizer = q.MatMulNBitsQuantizer(model, algo_config=config)
+        quantizer.process()
+        quantizer.model.save_model_to_file(out)
+    return make
+
+
+LEVEL = ort.GraphOptimizationLevel
+FORMS = {
+    "plain": lambda path, out, _inputs, _first: shutil.copy(path, out),
+    "ort_basic": ort_level(LEVEL.ORT_ENABLE_BASIC),
+    "ort_extended": ort_level(LEVEL.ORT_ENABLE_EXTENDED),
+    "onnxslim": slim,
+    "onnxsim": sim,
+    "fp16": fp16,
+    "dynamic_int8": dynamic("QInt8", False),
+    "dynamic_uint8": dynamic("QUInt8", False),
+    "dynamic_channel": dynamic("QInt8", True),
+    "qdq": qdq(False),
+    "qdq_channel": qdq(True),
+    "nbits4": nbits(4, True, False),
+    "nbits4_asym": nbits(4, False, False),
+    "nbits8": nbits(8, True, False),
+    "nbits4_rtn": nbits(4, True, True),
+}
+# Files whose tensors must all be equal to those of the second export, in percent.
+FLOORS = {"plain": 95, "ort_basic": 95, "onnxslim": 95, "onnxsim": 95}
+
+
+# ---------------------------------------------------------------- measuring
+def tensors(path):
+    model = onnx.load(path)
+    found = [(i.name, numpy_helper.to_array(i)) for i in model.graph.initializer]
+    for node in model.graph.node:
+        if node.op_type == "Constant":
+            found += [(node.output[0], numpy_helper.to_array(a.t)) for a in node.attribute if a.name == "value"]
+    return found
+
+
+def refit(tool, model, was, now, out, *more):
+    run = subprocess.run([tool, "weights", model, "--refit", now, "--was", was, "-o", out, "--force", "--json", *more],
+                         capture_output=True, text=True)
+    if run.returncode not in (0, 1):
+        raise RuntimeError(f"exit {run.returncode}: {run.stderr[:500]}")
+    return run.returncode, json.loads(run.stdout)
+
+
+def compare(tool, first, second, was, now, work):
+    """Counts of tensors by what became of them, and their names."""
+    code, answer = refit(tool, first, was, now, f"{work}/out.onnx", "--partial")
+    rows = answer["tensors"]
+    counts, names = collections.Counter(), collections.defaultdict(list)
+    new, old, got = tensors(second), tensors(first), tensors(f"{work}/out.onnx")
+    if [n for n, _ in old] != [n for n, _ in new]:
+        new_by_name = dict(new)
+        if set(new_by_name) != {n for n, _ in old}:
+            return None, {"names differ": []}
+        new = [(n, new_by_name[n]) for n, _ in old]
+    fates = {row["tensor"]: row for row in rows}
+    from_data = data_scales(onnx.load(first))
+    for (name, a), (_, b), (_, c) in zip(old, new, got):
+        row = fates.get(name, {"fate": "kept", "why": "not listed"})
+        if row["fate"] == "refused":
+            kind = "refused"
+        elif name in from_data and row["fate"] == "kept":
+            kind = "kept"
+        elif b.tobytes() == c.tobytes() and b.dtype == c.dtype:
+            kind = "equal" if row["fate"] == "written" else "kept"
+        else:
+            kind = "WRONG"
+        counts[kind] += 1
+        if kind in ("WRONG", "refused"):
+            names[kind].append(f"{name} {list(a.shape)} {a.dtype} {row.get('transform')} {row.get('parameters')} {row.get('why')}")
+    return counts, names
+
+
+def measure(tool, models, exporters, forms, work, verbose):
+    totals = {form: collections.Counter() for form in forms}
+    wrong = 0
+    for name, make, inputs in models:
+        for exporter in exporters:
+            paths = []
+            try:
+                for seed in (1, 2):
+                    torch.manual_seed(0)
+                    model = randomize(make(), seed)
+                    save_safetensors(f"{work}/{seed}.safetensors", model.state_dict())
+                    path = f"{work}/{seed}.onnx"
+                    export(model, inputs, exporter, path)
+                    paths.append(path)
+            except Exception as error:  # noqa: BLE001 - models that do not export are not measured
+                print(f"{name} {exporter}: not exported: {str(error)[:100]!r}", flush=True)
+                continue
+            for form in forms:
+                made = [f"{work}/{form}{seed}.onnx" for seed in (1, 2)]
+                try:
+                    FORMS[form](paths[0], made[0], inputs, None)
+                    FORMS[form](paths[1], made[1], inputs, made[0])
+                except Exception as error:  # noqa: BLE001
+                    totals[form]["not made"] += 1
+                    if verbose:
+                        print(f"{name} {exporter} {form}: not made: {str(error)[:200]!r}", flush=True)
+                    continue
+                try:
+                    counts, names = compare(tool, made[0], made[1], f"{work}/1.safetensors", f"{work}/2.safetensors", work)
+                except RuntimeError as error:
+                    print(f"{name} {exporter} {form}: {error}")
+                    totals[form]["failed"] += 1
+                    continue
+                if counts is None:
+                    totals[form]["other names"] += 1
+                    continue
+                totals[form].update(counts)
+                totals[form]["files"] += 1
+                totals[form]["whole files"] += not counts["refused"] and not counts["WRONG"]
+                wrong += counts["WRONG"]
+                if verbose or counts["WRONG"]:
+                    print(f"{name} {exporter} {form}: {dict(counts)}")
+                    for kind in names:
+                        for line in names[kind][: 40 if kind == "WRONG" else 6]:
+                            print(f"    {kind}: {line}")
+                    sys.stdout.flush()
+    return totals, wrong
+
+
+def corrupt(tool, models, count, work, seed=0):
+    """Renamed, permuted and reshaped checkpoints: what is written must follow from the names that are left."""
+    rng = random.Random(seed)
+    wrong = refused = 0
+    cases = []
+    for name, make, inputs in models:
+        states = []
+        for seed in (1, 2):
+            torch.manual_seed(0)
+            model = randomize(make(), seed)
+            states.append({k: v.clone() for k, v in model.state_dict().items()})
+            export(model, inputs, "script", f"{work}/{name}{seed}.onnx")
+        cases.append((name, states))
+    for i in range(count):
+        name, states = cases[i % len(cases)]
+        side = rng.randrange(2)
+        state = copy.copy(states[side])
+        kind = rng.choice(["rename", "permute", "reshape", "drop", "swap", "noise"])
+        keys = [k for k in state if state[k].is_floating_point() and state[k].numel() > 16]
+        key = rng.choice(keys)
+        same = [k for k in keys if k != key and state[k].shape == state[key].shape]
+        if kind == "rename":
+            state = {k + "x" if k == key else k: v for k, v in state.items()}
+        elif kind == "permute":
+            flat = state[key].flatten()
+            order = torch.randperm(flat.numel(), generator=torch.Generator().manual_seed(i))
+            state[key] = flat[order].reshape(state[key].shape)
+        elif kind == "reshape":
+            state[key] = state[key].reshape(-1) if state[key].dim() > 1 else state[key].reshape(1, -1)
+        elif kind == "drop":
+            del state[key]
+        elif kind == "swap" and same:
+            other = rng.choice(same)
+            state[key], state[other] = state[other], state[key]
+        else:
+            kind = "noise"
+            state[key] = state[key] + torch.randn(state[key].shape, generator=torch.Generator().manual_seed(i)) * 1e-3
+        both = [states[0], states[1]]
+        both[side] = state
+        for number, one in enumerate(both):
+            save_safetensors(f"{work}/c{number}.safetensors", one)
+        code, answer = refit(tool, f"{work}/{name}1.onnx", f"{work}/c0.safetensors", f"{work}/c1.safetensors", f"{work}/c.onnx", "--partial")
+        refused += code == 1
+        # A damaged new checkpoint of the same shape cannot be told from a good one, nor swapped names in both directions.
+        if side == 1 and kind in ("permute", "swap", "noise"):
+            continue
+        if code == 0 and not harmless(kind, side, key, answer):
+            wrong += 1
+            print(f"corruption {i}: {name} {kind} of {key} in {'old' if side == 0 else 'new'} was accepted")
+        # With the old checkpoint swapped, tensors get the other name's numbers; both names are proved then.
+        if kind == "swap":
+            continue
+        truth = dict(tensors(f"{work}/{name}2.onnx"))
+        present = dict(tensors(f"{work}/{name}1.onnx"))
+        fates = {row["tensor"]: row["fate"] for row in answer["tensors"]}
+        for tensor, value in tensors(f"{work}/c.onnx"):
+            if fates.get(tensor) == "refused":
+                continue
+            if value.tobytes() not in (truth[tensor].tobytes(),):
+                wrong += 1
+                print(f"corruption {i}: {name} {kind} of {key}: {tensor} is wrong {present[tensor].tobytes() == value.tobytes()}")
+    print(f"{count} corruptions: {refused} refused, {wrong} wrong")
+    return wrong
+
+
+def harmless(kind, side, key, answer):
+    """Whether the graph never had the parameter: nothing can be refused then."""
+    if kind == "swap":
+        return True
+    written = {p for row in answer["tensors"] for p in row["parameters"] or []}
+    return key not in written and key + "x" not in written
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tool")
+    parser.add_argument("--zoo", action="store_true")
+    parser.add_argument("--corrupt", type=int, default=0)
+    parser.add_argument("--models", default="")
+    parser.add_argument("--forms", default=",".join(FORMS))
+    parser.add_argument("--exporters", default="script,dynamo")
+    parser.add_argument("-v", action="store_true")
+    args = parser.parse_args()
+    models = list(own_models()) + (list(zoo()) if args.zoo else [])
+    if args.models:
+        models = [m for m in models if m[0] in args.models.split(",")]
+    with tempfile.TemporaryDirectory() as work:
+        if args.corrupt:
+            return 1 if corrupt(args.tool, models, args.corrupt, work) else 0
+        totals, wrong = measure(args.tool, models, args.exporters.split(","), args.forms.split(","), work, args.v)
+    columns = ["files", "whole files", "equal", "kept", "refused", "WRONG", "other names", "not made", "failed"]
+    print("form             " + " ".join(f"{c:>11}" for c in columns))
+    failed = wrong > 0
+    for form, counts in totals.items():
+        print(f"{form:16} " + " ".join(f"{counts[c]:>11}" for c in columns))
+        failed |= 100 * counts["whole files"] < FLOORS.get(form, 0) * counts["files"]
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
