@@ -5,10 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
 
+#include "core/tagging/node_names.h"
 #include "core/tagging/tag_format.h"
 #include "core/tagging/tag_writer.h"
 #include "file/wire/field_reader.h"
@@ -29,6 +31,17 @@ std::string Tag(Bytes file, std::uint32_t seed) {
   const Model model = ReadModel(file);
   const Tagging tagging = HostileTagging(model, seed);
   TagWriter writer(model, tagging, kAllKeys);
+  StringSink sink(file);
+  writer.Write(sink);
+  EXPECT_EQ(sink.text().size(), writer.new_size());
+  return sink.text();
+}
+
+std::string Rename(Bytes file, std::uint32_t seed) {
+  Model model = ReadModel(file);
+  const Tagging tagging = HostileTagging(model, seed);
+  RenameNodes(tagging, model);
+  TagWriter writer(model, tagging, kAllKeys, true);
   StringSink sink(file);
   writer.Write(sink);
   EXPECT_EQ(sink.text().size(), writer.new_size());
@@ -123,6 +136,25 @@ int RemoveOursEverywhere(schema::ModelProto& model) {
   return tagged;
 }
 
+// Laws 1 and 2 for names of nodes.
+void ExpectNamesAreUndone(const std::string& file, const std::string& stripped,
+                          std::uint32_t seed) {
+  const std::string renamed = Rename(file, seed);
+  EXPECT_EQ(Strip(renamed), stripped) << "law 1: strip gives old names back";
+  EXPECT_EQ(Rename(renamed, seed), renamed) << "law 2: rename twice is once";
+  EXPECT_EQ(Tag(renamed, seed), renamed) << "law 2: tag keeps names";
+  EXPECT_EQ(Rename(Rename(file, seed + 1), seed), renamed)
+      << "law 2: what an earlier run wrote does not matter";
+  std::set<std::string> names;
+  const Model model = ReadModel(renamed);
+  for (const NodeId node : model.Nodes()) {
+    std::string name(model[node].name);
+    for (char& c : name)
+      c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+    EXPECT_TRUE(names.insert(name).second) << name;
+  }
+}
+
 // Laws 1 to 4, and 6.
 void ExpectLaws(const std::string& file, std::uint32_t seed) {
   const std::string stripped = Strip(file);
@@ -134,6 +166,8 @@ void ExpectLaws(const std::string& file, std::uint32_t seed) {
   EXPECT_EQ(Tag(tagged, seed), tagged) << "law 2: tag twice is tag once";
   EXPECT_EQ(Tag(Tag(file, seed + 1), seed), tagged)
       << "law 2: what an earlier run wrote does not matter";
+
+  ExpectNamesAreUndone(file, stripped, seed);
 
   const Model model = ReadModel(tagged);
   const Tagging tagging = ReadTagging(model);

@@ -15,6 +15,7 @@ import importlib.util
 import json
 import logging
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -234,9 +235,17 @@ def ort_layers(pair: Pair) -> str:
     raise AssertionError("a malformed setting passed: the setting is not read")
 
 
+def names_differ(pair: Pair) -> str:
+    names = [node.name for _, node in nodes(pair.tagged)]
+    words = {re.sub(r"\W", "_", name) for name in names}
+    assert all(names) and len(words) == len(names), "names are empty or equal after \\W becomes _"
+    return f"{len(names)} names"
+
+
 CHECKS: List[Callable[[Pair], str]] = [
     same_model, versions_kept, tags_present, onnx_checker, shape_inference, ort_plain, ort_optimized, ort_kernels,
     onnx_ir_keeps, netron]
+RENAMED: List[Callable[[Pair], str]] = [names_differ, onnx_checker, shape_inference, ort_plain, ort_optimized]
 ANNOTATED: List[Callable[[Pair], str]] = [model_explorer, ort_layers]
 
 
@@ -245,6 +254,7 @@ def main() -> int:
     parser.add_argument("original", type=pathlib.Path)
     parser.add_argument("tagged", type=pathlib.Path)
     parser.add_argument("--annotated", type=pathlib.Path)
+    parser.add_argument("--renamed", type=pathlib.Path, help="after tag --rename-nodes")
     parser.add_argument("--name", help="what to call the model; default: its folder")
     parser.add_argument("--verbose", action="store_true", help="print every check")
     args = parser.parse_args()
@@ -253,6 +263,8 @@ def main() -> int:
     jobs = [(check, plain) for check in CHECKS] + [(check, annotated) for check in ANNOTATED]
     if args.annotated:
         jobs += [(check, annotated) for check in (same_model, onnx_ir_keeps)]
+    if args.renamed:
+        jobs += [(check, Pair(args.original, args.renamed)) for check in RENAMED]
     count, details = collections.Counter(), []
     for check, pair in jobs:
         try:

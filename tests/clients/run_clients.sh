@@ -38,9 +38,12 @@ for model in "$models"/*/model.onnx; do
     # In the model's own folder, where its external data is.
     if "$binary" tag "$model" -o "$folder/tagged.onnx" --force >"$folder/tag.log" 2>&1 &&
         "$binary" tag "$model" -o "$folder/annotated.onnx" --keys tags,namespace,layer_ann --force \
-            >>"$folder/tag.log" 2>&1; then
+            >>"$folder/tag.log" 2>&1 &&
+        "$binary" tag "$model" -o "$folder/renamed.onnx" --rename-nodes --force >>"$folder/tag.log" 2>&1 &&
+        "$binary" strip "$folder/renamed.onnx" -o "$folder/stripped.onnx" --force >>"$folder/tag.log" 2>&1 &&
+        cmp "$model" "$folder/stripped.onnx" >>"$folder/tag.log" 2>&1; then
         "$python" "$here/check_clients.py" "$model" "$folder/tagged.onnx" --annotated "$folder/annotated.onnx" \
-            --name "$name" &&
+            --renamed "$folder/renamed.onnx" --name "$name" &&
             "$python" "$here/check_carry.py" "$binary" "$model" "$folder/tagged.onnx" --name "$name" ||
             failed=$((failed + 1))
     else

@@ -285,6 +285,11 @@ void AddTagOutput(Parser& parser, TagOptions& options) {
   parser.Flag("--frames", options.mapping.frames,
               "all frames of tracebacks in the sidecar, not only\n"
               "the line of the model's own code");
+  parser.Flag("--rename-nodes", options.rename_nodes,
+              "name nodes by their module: <module>/<Op>; strip\n"
+              "gives the old names back");
+  parser.Text("--names", options.names, "FILE",
+              "write old and new names of nodes, as JSON lines");
   parser.Text("--sidecar", options.sidecar, "FILE",
               "sidecar (JSON); default MODEL.tags.json");
   parser.Flag("--no-sidecar", options.no_sidecar, "do not write the sidecar");
@@ -341,6 +346,8 @@ void AddProfileSource(Parser& parser, ProfileSource& profile) {
               "as output_size, or a column of the table");
   parser.Text("--layers", profile.layers, "FILE",
               "TensorRT: the file of trtexec --exportLayerInfo");
+  parser.Text("--op-trace", profile.op_trace, "FILE",
+              "QNN: its trace of operators (qnn_op_trace.json)");
 }
 
 void AddPlan(Parser& parser, const std::string& measures,

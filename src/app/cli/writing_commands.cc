@@ -41,6 +41,9 @@ static void CheckBatch(const TagOptions& options) {
          "with --out-dir DIR",
          options.write.path.empty() ? "--sidecar" : "-o");
   }
+  if (many && !options.names.empty()) {
+    Fail(ErrorKind::kUsage, "--names takes one model; name each one's FILE");
+  }
   const bool piped = std::find(options.models.begin(), options.models.end(),
                                "-") != options.models.end();
   if (piped && (many || IsForCi(options.format))) {
@@ -71,6 +74,14 @@ static void CheckTag(const TagOptions& options, bool json) {
   if (write.path == "-" && options.sidecar == "-") {
     Fail(ErrorKind::kUsage,
          "-o - and --sidecar - cannot both use standard output");
+  }
+  if (options.sidecar_only && options.rename_nodes) {
+    Fail(ErrorKind::kUsage,
+         "--sidecar-only writes no model, so --rename-nodes has no effect");
+  }
+  if (!options.names.empty() &&
+      (!options.rename_nodes || options.names == "-")) {
+    Fail(ErrorKind::kUsage, "--names needs --rename-nodes and a file");
   }
   CheckStandardOutput(options, json);
   CheckBatch(options);

@@ -49,6 +49,8 @@ struct TagOptions {
   MappingOptions mapping;
   KeyChoice keys;
   WriteOptions write;
+  bool rename_nodes = false;
+  std::string names;    // where old and new names go; empty: nowhere
   std::string sidecar;  // empty: beside the output
   bool no_sidecar = false;
   bool sidecar_only = false;
@@ -210,6 +212,7 @@ struct TransferOptions {
   std::string from;         // a tagged model, its sidecar, or a model to map
   TagSourceOptions source;  // how to read its tags
   TagOptions tag;           // the one model to tag, and where it goes
+  std::string map;          // where the lineage of nodes goes; empty: nowhere
 };
 Result RunTransfer(const TransferOptions& options, Terminal& terminal);
 
@@ -254,6 +257,7 @@ struct ProfileSource {
   std::string file;              // "": none
   std::string measure = "time";  // a number of the events, a column
   std::string layers;            // TensorRT's layer information
+  std::string op_trace;          // QNN's: which nodes its operators came from
 };
 
 struct ProfileOptions {

@@ -88,6 +88,16 @@ Reuse SplitReuseSuffix(std::string_view scope) {
   return call == 0 ? Reuse{scope, 0} : Reuse{*base, call};
 }
 
+ScopedName SplitModuleName(std::string_view name) {
+  const std::string_view scope = BeforeLastPart(name, '/');
+  const std::string_view op = WithoutCounter(LastPart(name, '/'));
+  if (scope.empty() || scope.find('/') != std::string_view::npos ||
+      op.empty() || !IsUpper(op[0])) {
+    return {};
+  }
+  return {scope, op, true};
+}
+
 ScopedName SplitOnnxscriptNode(std::string_view name) {
   const auto node = WithoutNumbered(name, "_node_");
   if (!node || node->starts_with('/')) return {};
@@ -278,18 +288,21 @@ bool IsPlain(std::string_view name, const hierarchy::StrippedName& undone) {
          name.find("/constant") == std::string_view::npos;
 }
 
-Dialect DetectDialect(const Model& model, IdVector<NodeId, bool>& plain) {
+Dialect DetectDialect(const Model& model, ExporterFacts& facts) {
+  IdVector<NodeId, bool>& plain = facts.plain;
   const Dialect marked = FromMetadata(model);
   if (marked != Dialect::kUnknown) return marked;
   Counts nodes;
   Counts values;
+  std::size_t ours = 0;
   plain.resize(model.node_count(), false);
   for (const NodeId node : model.Nodes()) {
-    const std::string_view name = model[node].name;
+    const std::string_view name = ExporterName(model, node);
     const hierarchy::StrippedName undone = hierarchy::UndoNodeName(name);
     plain[node] = IsPlain(name, undone);
     nodes.Add(plain[node] ? Dialect::kTorchScript
                           : OfNodeName(undone.name, model.OpType(node)));
+    ours += hierarchy::SplitModuleName(undone.name).op == model.OpType(node);
     for (const ValueId value : model.Outputs(node)) {
       if (value == kNo<ValueId>) continue;
       const std::string_view made = model.ValueName(value);
@@ -300,6 +313,10 @@ Dialect DetectDialect(const Model& model, IdVector<NodeId, bool>& plain) {
     }
   }
   const Dialect counted = FromCounts(nodes, values);
+  facts.module_names = ours * 2 > nodes[Dialect::kTf2onnx];
+  if (counted == Dialect::kUnknown && facts.module_names) {
+    return Dialect::kTorchScript;
+  }
   // torch to 1.4 named no node at all.
   return counted == Dialect::kUnknown && model.producer_name() == "pytorch"
              ? Dialect::kTorchScriptOld
@@ -314,7 +331,7 @@ class OnnxscriptNames : public DialectNames {
 
   std::optional<NamedModule> OfNode(NodeId node) const override {
     const auto name = hierarchy::SplitOnnxscriptNode(
-        hierarchy::UndoNodeName(model_[node].name).name);
+        hierarchy::UndoNodeName(ExporterName(model_, node)).name);
     if (name.ok) {
       std::string module(name.scope);
       std::replace(module.begin(), module.end(), '/', '.');
@@ -369,7 +386,7 @@ bool IsOfOtherFramework(const Model& model) {
 
 ExporterFacts RecognizeExporter(const Model& model) {
   ExporterFacts facts;
-  facts.dialect = DetectDialect(model, facts.plain);
+  facts.dialect = DetectDialect(model, facts);
   facts.names = ReadDialect(model, facts.dialect);
   facts.paddle = facts.dialect == Dialect::kPaddle ||
                  model.producer_name() == "PaddlePaddle";

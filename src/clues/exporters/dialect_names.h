@@ -75,6 +75,10 @@ struct Reuse {
 // whole scope, whose last segment alone can have the suffix.
 Reuse SplitReuseSuffix(std::string_view scope);
 
+// `encoder.layer.0/MatMul_1`, as `tag --rename-nodes` names nodes: the scope is
+// a dotted path.
+ScopedName SplitModuleName(std::string_view name);
+
 // Names of onnxscript.nn's graph builder.
 
 // `model/layers.0/self_attn/MatMul_node_12`: the scope has slashes for dots and
@@ -150,6 +154,8 @@ struct ExporterFacts {
   bool other_framework = false;
   // That framework is PaddlePaddle.
   bool paddle = false;
+  // Names are SplitModuleName()'s, and no metadata has the exporter's.
+  bool module_names = false;
   // By node: TorchScript's exporter gave it its name, and no tool added to it.
   // These are most nodes of most files, so that no later step reads on. Empty:
   // nobody looked.

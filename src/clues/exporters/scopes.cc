@@ -7,6 +7,7 @@
 #include "clues/exporters/tools/original_name.h"
 #include "core/graph/neighbours.h"
 #include "core/hierarchy/name_parts.h"
+#include "core/tagging/tag_format.h"
 
 namespace onnx_tag {
 
@@ -157,15 +158,18 @@ ScopeFacts GatherScopes(const GraphFacts& graph,
   for (const NodeId node : model.Nodes()) {
     const bool plain = exporter.IsPlain(node);
     const hierarchy::StrippedName name =
-        plain ? hierarchy::StrippedName{.name = model[node].name}
-              : hierarchy::UndoNodeName(model[node].name);
+        plain ? hierarchy::StrippedName{.name = ExporterName(model, node)}
+              : hierarchy::UndoNodeName(ExporterName(model, node));
     facts.fused_name[node] = name.fused;
     if (exporter.names != nullptr) continue;  // they are not TorchScript scopes
     facts.converter_name[node] = name.cast || name.quantizer;
     // If two Reshapes were merged, the name of the result is correct, not the
     // name of the first.
-    const bool merged = model[node].name.ends_with("_new_reshape");
-    const auto scoped = hierarchy::SplitScopedName(name.name);
+    const bool merged = ExporterName(model, node).ends_with("_new_reshape");
+    auto scoped = hierarchy::SplitScopedName(name.name);
+    if (!scoped.ok && exporter.module_names) {
+      scoped = hierarchy::SplitModuleName(name.name);
+    }
     if (scoped.ok && !merged) {
       facts.node_scope[node] = facts.scopes.Intern(scoped.scope);
     }

@@ -162,8 +162,12 @@ std::string EncodeRenames(const NewNames& renames) {
 // The reader's walk again: messages of the spine are met in the same order.
 class RenameTree::Visitor {
  public:
-  Visitor(const Model& model, const NewNames& names, RenameTree& result)
-      : file_(model.bytes()), names_(names), result_(result) {
+  Visitor(const Model& model, const NewNames& names, bool node_names,
+          RenameTree& result)
+      : file_(model.bytes()),
+        names_(names),
+        node_names_(node_names),
+        result_(result) {
     result_.tree_.push_back({.begin = 0, .size = file_.size(), .parent = 0});
     result_.ids_.push_back(0);
     model::Walk(file_, MessageType::kModelProto, *this);
@@ -203,6 +207,12 @@ class RenameTree::Visitor {
         if (mentions_ && info.in == MessageType::kNodeProto &&
             info.number == onnx::NodeProto::kInput) {
           Mentioned(open_.back(), field, IsMinimal(field));
+        } else if (node_names_ && info.in == MessageType::kNodeProto &&
+                   info.number == onnx::NodeProto::kName) {
+          const MessageId node = result_.Number(open_.back());
+          result_.node_names_.insert_or_assign(
+              node,
+              NodeName{Add(open_.back(), field), field.bytes, field.whole});
         }
         return false;
     }
@@ -254,17 +264,39 @@ class RenameTree::Visitor {
 
   Bytes file_;
   const NewNames& names_;
+  const bool node_names_;
   RenameTree& result_;
   std::vector<MessageId> open_ = {0};
   bool mentions_ = false;
   bool padded_spine_ = false;
 };
 
-RenameTree::RenameTree(const Model& model, const NewNames& names) {
-  const Visitor visitor(model, names, *this);
+RenameTree::RenameTree(const Model& model, const NewNames& names,
+                       bool node_names) {
+  const Visitor visitor(model, names, node_names, *this);
   if (ids_.size() != model.spine().size()) {
     throw std::logic_error("two walks over one file differ");
   }
+}
+
+MessageId RenameTree::Id(MessageId number) const {
+  if (number < ids_.size()) return ids_[number];
+  const NodeName* const name =
+      NameAt(number - static_cast<MessageId>(ids_.size()));
+  return name == nullptr ? 0 : name->message;
+}
+
+MessageId RenameTree::Number(MessageId in_tree) const {
+  const auto at = std::lower_bound(ids_.begin(), ids_.end(), in_tree);
+  if (at != ids_.end() && *at == in_tree) {
+    return static_cast<MessageId>(at - ids_.begin());
+  }
+  return Number(tree_[in_tree].parent) + static_cast<MessageId>(ids_.size());
+}
+
+const RenameTree::NodeName* RenameTree::NameAt(MessageId in_spine) const {
+  const auto at = node_names_.find(in_spine);
+  return at == node_names_.end() ? nullptr : &at->second;
 }
 
 }  // namespace onnx_tag

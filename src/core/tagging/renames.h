@@ -57,13 +57,27 @@ class RenameTree {
     std::string_view name;
   };
 
-  // Finds the mentions of the names in `names`, outside functions.
-  RenameTree(const Model& model, const NewNames& names);
+  // The name of a node, where it has the field.
+  struct NodeName {
+    wire::MessageId message;  // in tree(): the text itself
+    Bytes text;
+    Bytes whole;
+  };
+
+  // Finds the mentions of the names in `names`, outside functions, and with
+  // `node_names` the names of all nodes.
+  RenameTree(const Model& model, const NewNames& names,
+             bool node_names = false);
 
   const std::vector<wire::Message>& tree() const { return tree_; }
   const std::vector<Mention>& mentions() const { return mentions_; }
-  // The message of model.spine() in tree().
-  wire::MessageId Id(wire::MessageId in_spine) const { return ids_[in_spine]; }
+  // Messages have numbers that do not depend on names: those of model.spine(),
+  // and then the name of the node at each of these. 0 in tree() if there is no
+  // such message.
+  wire::MessageId Id(wire::MessageId number) const;
+  wire::MessageId Number(wire::MessageId in_tree) const;
+  // Of the node at `in_spine`; null if it has none.
+  const NodeName* NameAt(wire::MessageId in_spine) const;
   // Names that must stay: a quantization annotation mentions them, or the
   // length prefix of a mention is padded (or that of any graph or node), so
   // that stripping could not give these bytes back.
@@ -75,6 +89,7 @@ class RenameTree {
   std::vector<wire::Message> tree_;
   std::vector<wire::MessageId> ids_;  // by message of the spine
   std::vector<Mention> mentions_;
+  std::unordered_map<wire::MessageId, NodeName> node_names_;  // by the node's
   std::vector<std::string_view> fixed_;
 };
 

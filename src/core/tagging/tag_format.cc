@@ -77,6 +77,18 @@ std::string_view ForeignMetadata(const Model& model, NodeId node,
   return {};
 }
 
+const MetadataEntry* OldNameEntry(const Model& model, NodeId node) {
+  for (const MetadataEntry& entry : model.Metadata(node)) {
+    if (entry.key == keys::kNodeName) return &entry;
+  }
+  return nullptr;
+}
+
+std::string_view ExporterName(const Model& model, NodeId node) {
+  const MetadataEntry* const old = OldNameEntry(model, node);
+  return old == nullptr ? model[node].name : old->value;
+}
+
 std::optional<std::vector<std::string>> ReadPaths(std::string_view value) {
   try {
     return json::Reader(value, ErrorKind::kInput).Strings();

@@ -37,6 +37,8 @@ inline constexpr std::string_view kEvidence = "pkg.onnx_tag.evidence";
 inline constexpr std::string_view kSourceLine = "pkg.onnx_tag.source_line";
 // The other modules of a fused node, a JSON list of paths.
 inline constexpr std::string_view kOrigins = "pkg.onnx_tag.origins";
+// The name before `tag --rename-nodes`; without a value: the node had none.
+inline constexpr std::string_view kNodeName = "pkg.onnx_tag.node_name";
 // Lists the keys for other programs that we wrote on this node.
 inline constexpr std::string_view kWrote = "pkg.onnx_tag.wrote";
 
@@ -73,6 +75,12 @@ bool HasForeignKey(const Model& model, NodeId node, std::string_view key);
 // A metadata value that the exporter wrote; "" if we wrote it.
 std::string_view ForeignMetadata(const Model& model, NodeId node,
                                  std::string_view key);
+
+// The entry with the old name of a renamed node; else null.
+const MetadataEntry* OldNameEntry(const Model& model, NodeId node);
+
+// The name that the exporter gave the node.
+std::string_view ExporterName(const Model& model, NodeId node);
 
 // The value of `origins`; none if it is damaged.
 std::optional<std::vector<std::string>> ReadPaths(std::string_view value);

@@ -20,13 +20,15 @@
 namespace onnx_tag {
 namespace {
 
-// NodeProto.metadata_props and ModelProto.metadata_props.
+// NodeProto.metadata_props and name, ModelProto.metadata_props.
 constexpr std::uint32_t kNodeMetadata = 9;
+constexpr std::uint32_t kNodeNameField = 3;
 constexpr std::uint32_t kModelMetadata = 14;
 constexpr std::uint64_t kModelToken = ~std::uint64_t{0};
 constexpr std::size_t kMostKey = 80;  // longer than all keys
-// With the index of a mention of a name.
+// With the index of a mention of a name, or with a node.
 constexpr std::uint64_t kNameToken = std::uint64_t{1} << 62;
+constexpr std::uint64_t kNodeNameToken = std::uint64_t{1} << 61;
 
 // `key` is one of ours or of tag_format.h. What precedes the value goes out in
 // one piece: this is most of the work of writing a large model.
@@ -81,14 +83,34 @@ void AppendPythonText(std::string& out, std::string_view text) {
   out += quote;
 }
 
+bool HasRenamedNodes(const Model& model) {
+  for (const NodeId node : model.Nodes()) {
+    if (OldNameEntry(model, node) != nullptr) return true;
+  }
+  return false;
+}
+
+std::optional<RenameTree> TreeOf(const Model& model, const NewNames& names,
+                                 bool node_names) {
+  if (names.empty() && !node_names) return std::nullopt;
+  return std::make_optional<RenameTree>(model, names, node_names);
+}
+
+std::span<const wire::Message> TreeOr(const std::optional<RenameTree>& tree,
+                                      const Model& model) {
+  return tree ? std::span<const wire::Message>(tree->tree()) : model.spine();
+}
+
 }  // namespace
 
 TagWriter::TagWriter(const Model& model, const Tagging& tagging,
-                     const KeyChoice& keys)
+                     const KeyChoice& keys, bool renames)
     : model_(model),
       tagging_(&tagging),
       keys_(keys),
-      rewrite_(model.bytes(), model.spine()) {
+      node_names_(renames || HasRenamedNodes(model)),
+      renamed_(TreeOf(model, {}, node_names_)),
+      rewrite_(model.bytes(), TreeOr(renamed_, model)) {
   format_.emplace_back(tagging);
   for (const std::string_view confidence : kConfidenceNames) {
     for (const std::string_view source : kSourceNames) {
@@ -104,6 +126,7 @@ TagWriter::TagWriter(const Model& model, const Tagging& tagging,
   if (keys.tags) module_table_ = WriteModuleTable(tagging);
   EraseOurs();
   RestoreWidths();
+  PutNames();
   AppendTags();
   Finish();
 }
@@ -111,16 +134,44 @@ TagWriter::TagWriter(const Model& model, const Tagging& tagging,
 TagWriter::TagWriter(const Model& model)
     : model_(model),
       old_names_(ReadRenames(model).names),
-      renamed_(old_names_.empty()
-                   ? std::nullopt
-                   : std::make_optional<RenameTree>(model, old_names_)),
-      rewrite_(model.bytes(),
-               renamed_ ? std::span<const wire::Message>(renamed_->tree())
-                        : model.spine()) {
+      node_names_(HasRenamedNodes(model)),
+      renamed_(TreeOf(model, old_names_, node_names_)),
+      rewrite_(model.bytes(), TreeOr(renamed_, model)) {
   EraseOurs();
   RestoreWidths();
   RestoreNames();
+  PutNames();
   Finish();
+}
+
+TagWriter::NodeName TagWriter::NameOf(NodeId node) const {
+  NodeName name{renamed_->NameAt(model_[node].message), {}, {}};
+  const MetadataEntry* const old = OldNameEntry(model_, node);
+  if (old != nullptr) {
+    name.old_name = old->value;
+  } else if (name.in_file != nullptr) {
+    name.old_name = name.in_file->text;
+  }
+  name.new_name = tagging_ == nullptr ? name.old_name : model_[node].name;
+  return name;
+}
+
+void TagWriter::PutNames() {
+  if (!node_names_) return;
+  for (const NodeId node : model_.Nodes()) {
+    const NodeName name = NameOf(node);
+    std::string field;
+    if (name.replaced()) {
+      rewrite_.Append(name.in_file->message,
+                      static_cast<std::uint32_t>(name.new_name.size()),
+                      kNodeNameToken | Index(node));
+    } else if (tagging_ == nullptr && name.had()) {
+      wire::AppendLengthDelimited(field, kNodeNameField, name.new_name);
+      rewrite_.Append(InTree(model_[node].message),
+                      static_cast<std::uint32_t>(field.size()),
+                      kNodeNameToken | Index(node));
+    }
+  }
 }
 
 void TagWriter::EraseOurs() {
@@ -141,6 +192,16 @@ void TagWriter::EraseOurs() {
   if (renamed_) {
     for (const RenameTree::Mention& mention : renamed_->mentions()) {
       erased.push_back({mention.message, mention.name});
+    }
+  }
+  for (const NodeId node : model_.Nodes()) {
+    if (!node_names_) break;
+    const NodeName name = NameOf(node);
+    if (name.in_file == nullptr) continue;
+    if (!name.had()) {
+      erased.push_back({InTree(model_[node].message), name.in_file->whole});
+    } else if (!name.in_file->text.empty()) {
+      erased.push_back({name.in_file->message, name.in_file->text});
     }
   }
   // The metadata of a node may precede or follow its subgraphs.
@@ -165,7 +226,8 @@ void TagWriter::RestoreWidths() {
                       message);
       std::from_chars(parts[1].data(), parts[1].data() + parts[1].size(),
                       width);
-      if (message > 0 && message < model_.spine().size() && width <= 10) {
+      if (message > 0 && width <= 10 &&
+          (renamed_ || message < model_.spine().size())) {
         rewrite_.SetOriginalWidth(InTree(message),
                                   static_cast<std::uint8_t>(width));
       }
@@ -186,11 +248,13 @@ void TagWriter::RestoreNames() {
 void TagWriter::AppendTags() {
   std::string entries;
   for (const NodeId node : model_.Nodes()) {
-    if (!tagging_->tags[node].tagged() && !keys_.source_line) continue;
+    if (!tagging_->tags[node].tagged() && !keys_.source_line && !node_names_) {
+      continue;
+    }
     entries.clear();
     Generate(node, entries);
     if (entries.empty()) continue;
-    rewrite_.Append(model_[node].message,
+    rewrite_.Append(InTree(model_[node].message),
                     static_cast<std::uint32_t>(entries.size()), Index(node));
     changes_ = true;
   }
@@ -219,7 +283,9 @@ std::string TagWriter::ModelEntries() const {
   std::string layout;
   for (const wire::Rewrite::Width& width : rewrite_.WidthsToRecord()) {
     if (!layout.empty()) layout += ',';
-    layout += fmt::format("{}:{}", width.message, width.width);
+    layout += fmt::format(
+        "{}:{}", renamed_ ? renamed_->Number(width.message) : width.message,
+        width.width);
   }
   if (!layout.empty()) {
     AppendEntry(entries, kModelMetadata, keys::kLayout, layout);
@@ -234,6 +300,13 @@ void TagWriter::Write(wire::Rewrite::Sink& sink) {
     } else if ((token & kNameToken) != 0) {
       out += old_names_.at(
           std::string(renamed_->mentions()[token & ~kNameToken].name));
+    } else if ((token & kNodeNameToken) != 0) {
+      const NodeName name = NameOf(MakeId<NodeId>(token & ~kNodeNameToken));
+      if (name.replaced()) {
+        out += name.new_name;
+      } else {
+        wire::AppendLengthDelimited(out, kNodeNameField, name.new_name);
+      }
     } else {
       Generate(MakeId<NodeId>(token), out);
     }
@@ -241,6 +314,7 @@ void TagWriter::Write(wire::Rewrite::Sink& sink) {
 }
 
 void TagWriter::Generate(NodeId node, std::string& out) {
+  if (node_names_) AppendOldName(NameOf(node), out);
   if (keys_.source_line) {
     if (const std::optional<SourceLine> line = tagging_->lines.Of(node)) {
       JsonWriter json;
@@ -270,6 +344,17 @@ void TagWriter::Generate(NodeId node, std::string& out) {
   if (keys_.name_space || keys_.layer_ann || keys_.class_hierarchy) {
     AppendForeignKeys(node, tag.module, out);
   }
+}
+
+void TagWriter::AppendOldName(const NodeName& name, std::string& out) {
+  if (!name.replaced()) {
+    wire::AppendLengthDelimited(out, kNodeNameField, name.new_name);
+  }
+  if (name.had() && name.old_name == name.new_name) return;
+  std::string entry;
+  wire::AppendLengthDelimited(entry, 1, keys::kNodeName);
+  if (name.had()) wire::AppendLengthDelimited(entry, 2, name.old_name);
+  wire::AppendLengthDelimited(out, kNodeMetadata, entry);
 }
 
 void TagWriter::AppendOrigins(NodeId node, std::string& out) const {

@@ -56,9 +56,11 @@ inline constexpr std::uint64_t kMaxModelBytes = 0x7fffffff;
 //   writer.Write(sink);
 class TagWriter {
  public:
-  // All three must outlive the writer.
-  TagWriter(const Model& model, const Tagging& tagging, const KeyChoice& keys);
-  // Strips, and gives renamed initializers their old names.
+  // All three must outlive the writer. `renames`: the nodes of `model` have
+  // other names than in its bytes (RenameNodes() of node_names.h).
+  TagWriter(const Model& model, const Tagging& tagging, const KeyChoice& keys,
+            bool renames = false);
+  // Strips, and gives renamed initializers and nodes their old names.
   explicit TagWriter(const Model& model);
 
   std::uint64_t new_size() const { return rewrite_.new_size(); }
@@ -70,7 +72,20 @@ class TagWriter {
   void EraseOurs();
   void RestoreWidths();
   void RestoreNames();
-  // Of model.spine(), in the tree that is rewritten.
+  // The name of a node, as it is, as the exporter gave it, and as it will be. A
+  // view without data is a node without the field.
+  struct NodeName {
+    const RenameTree::NodeName* in_file;
+    Bytes old_name;
+    Bytes new_name;
+
+    bool had() const { return old_name.data() != nullptr; }
+    // Whether its text is replaced; else the field goes, or comes at the end.
+    bool replaced() const { return in_file != nullptr && had(); }
+  };
+  NodeName NameOf(NodeId node) const;
+  void PutNames();
+  // By the numbers of RenameTree, in the tree that is rewritten.
   wire::MessageId InTree(wire::MessageId message) const {
     return renamed_ ? renamed_->Id(message) : message;
   }
@@ -78,6 +93,7 @@ class TagWriter {
   void Finish();
   // The encoded entries of one node.
   void Generate(NodeId node, std::string& out);
+  static void AppendOldName(const NodeName& name, std::string& out);
   void AppendForeignKeys(NodeId node, ModuleId module, std::string& out) const;
   void AppendOrigins(NodeId node, std::string& out) const;
   void AppendModuleEntries(const Tag& tag, std::string& out);
@@ -88,7 +104,8 @@ class TagWriter {
   const Tagging* tagging_ = nullptr;  // null: strip
   KeyChoice keys_;
   NewNames old_names_;                 // strip: by the name as it stands
-  std::optional<RenameTree> renamed_;  // strip: where they are mentioned
+  bool node_names_ = false;            // those of some nodes change, or did
+  std::optional<RenameTree> renamed_;  // where all of these are
   wire::Rewrite rewrite_;
   bool changes_ = false;
   std::vector<ModuleFormat> format_;           // one, or none: strip

@@ -34,6 +34,11 @@ struct NodeRow {
 
 class ModelBuilder {
  public:
+  // Gives a node of a model another name, which is copied.
+  static void Rename(Model& model, NodeId node, std::string_view name) {
+    model.nodes_[node].name = model.owned_texts_.Keep(name);
+  }
+
   ModelBuilder();
 
   // In the order of the file: nodes get the ids 0, 1, 2, ...

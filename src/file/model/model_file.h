@@ -20,6 +20,7 @@ class ModelFile {
   static ModelFile Open(const std::string& path);
 
   const Model& model() const { return model_; }
+  Model& model() { return model_; }
   const MappedFile& file() const { return file_; }
   const std::string& path() const { return path_; }
 

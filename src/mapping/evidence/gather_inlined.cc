@@ -12,6 +12,7 @@
 #include "clues/exporters/dynamo/mangled_names.h"
 #include "clues/exporters/functions/inlined_names.h"
 #include "core/hierarchy/name_parts.h"
+#include "core/tagging/tag_format.h"
 #include "mapping/evidence/evidence.h"
 
 namespace onnx_tag {
@@ -103,7 +104,7 @@ class InlinedGatherer {
         continue;
       }
       if (graph.kind != GraphKind::kMain) continue;
-      const std::string_view name = model_[node].name;
+      const std::string_view name = ExporterName(model_, node);
       const bool named = !name.empty();
       if (named) number_[node] = SplitNumber(name).call;
       if (named && number_[node] == 0) continue;
@@ -145,7 +146,8 @@ class InlinedGatherer {
         if (open.back() != number) open.push_back(number);
       }
       Call& call = calls_[number];
-      const std::string_view name = SplitNumber(model_[node].name).name;
+      const std::string_view name =
+          SplitNumber(ExporterName(model_, node)).name;
       call.has_nodes = true;
       // A folded constant has no name.
       call.has_module_nodes |=

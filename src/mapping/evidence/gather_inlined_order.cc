@@ -14,6 +14,7 @@
 #include "clues/exporters/dynamo/mangled_names.h"
 #include "clues/exporters/functions/inlined_names.h"
 #include "core/hierarchy/name_parts.h"
+#include "core/tagging/tag_format.h"
 #include "mapping/evidence/evidence.h"
 
 namespace onnx_tag {
@@ -38,7 +39,7 @@ struct Body {
       : model(m), parameters(p), nodes(m[GraphId{0}].nodes) {
     names.reserve(nodes.size());
     for (const NodeId node : nodes) {
-      names.push_back(ParseBodyName(m[node].name, m.OpType(node)));
+      names.push_back(ParseBodyName(ExporterName(m, node), m.OpType(node)));
       has_own |= names.back().kind == BodyName::kOwn;
       has_helpers |= names.back().kind == BodyName::kHelper;
       rewritten |= names.back().kind == BodyName::kRewritten;
@@ -330,7 +331,7 @@ class OrderGatherer {
  private:
   // If an optimizer inlined the call, the node has the name of the call.
   bool IsNamedByCall(NodeId node, std::string_view value) const {
-    return Mangle(model_[node].name).text.find(Mangle(value).text) !=
+    return Mangle(ExporterName(model_, node)).text.find(Mangle(value).text) !=
            std::string::npos;
   }
 

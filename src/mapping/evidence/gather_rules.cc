@@ -1,4 +1,5 @@
 // The nodes that the user's rules give a module.
+#include "core/tagging/tag_format.h"
 #include "mapping/evidence/evidence.h"
 #include "mapping/rules/rules.h"
 
@@ -47,7 +48,7 @@ bool HoldsForNode(const Rule& rule, const Model& model,
                   const ParameterFacts& parameters, NodeId node,
                   Captures& captures) {
   return Holds(rule.op, model.OpType(node), captures) &&
-         Holds(rule.name, model[node].name, captures) &&
+         Holds(rule.name, ExporterName(model, node), captures) &&
          HoldsForOutput(rule, model, node, captures) &&
          HoldsForParameter(rule, model, parameters, node, captures);
 }

@@ -3,62 +3,20 @@
 // and get_profiling_info() as JSON.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <optional>
 
 #include "base/parse_number.h"
 #include "base/text.h"
 #include "file/json/reader.h"
-#include "onnx_tag/error.h"
-#include "uses/profile/profile.h"
+#include "uses/profile/collector.h"
 
 namespace onnx_tag::profile {
 namespace {
 
 constexpr std::string_view kTableHead = "layerName;execStatus;";
 
-// Kernels one after another, in the order of the file.
-class Collector {
- public:
-  // A kernel that was made of several nodes divides its time among them. `line`
-  // gives where in the file it is.
-  template <typename Where>
-  void Add(const std::vector<std::string>& nodes, std::string_view op,
-           double microseconds, Where line) {
-    if (!(microseconds >= 0 && microseconds <= 1e12)) {
-      Fail(ErrorKind::kInput, "{}: '{}' has the impossible time {}",
-           Ours{line()}, Short{nodes.front(), 200}, microseconds);
-    }
-    const std::int64_t whole = std::llround(microseconds);
-    const auto count = static_cast<std::int64_t>(nodes.size());
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t part = whole / count + (i < whole % count ? 1 : 0);
-      const KernelId kernel = profile_.kernels.Add(
-          {nodes[static_cast<std::size_t>(i)], std::string(op), "OpenVINO"});
-      profile_.runs.push_back({.kernel = kernel,
-                               .thread = 0,
-                               .begin = end_,
-                               .duration = part,
-                               .self = part});
-      end_ += part;
-    }
-  }
-
-  Profile Take() {
-    if (profile_.runs.empty()) {
-      Fail(ErrorKind::kInput, "a profile of OpenVINO in which nothing ran");
-    }
-    profile_.model_runs = 1;
-    return std::move(profile_);
-  }
-
- private:
-  Profile profile_;
-  std::int64_t end_ = 0;
-};
-
 Profile ReadTable(Bytes text) {
-  Collector collector;
+  Collector collector("OpenVINO");
   std::size_t number = 0;
   for (std::string_view line : Split(text, '\n')) {
     ++number;
@@ -109,7 +67,7 @@ std::string Attribute(std::string_view tag, std::string_view name) {
 
 Profile ReadGraph(Bytes text) {
   const Bytes whole = text;
-  Collector collector;
+  Collector collector("OpenVINO");
   std::string name;
   std::string op;
   while (true) {
@@ -142,7 +100,7 @@ Profile ReadGraph(Bytes text) {
 
 // [{"node_name": ..., "node_type": ..., "status": ..., "real_time": ...}, ...]
 Profile ReadList(Bytes text) {
-  Collector collector;
+  Collector collector("OpenVINO");
   json::Reader reader(text, ErrorKind::kInput);
   reader.BeginArray();
   while (reader.NextItem()) {

@@ -17,6 +17,7 @@ namespace {
 using json::Kind;
 
 constexpr std::string_view kKernelTime = "_kernel_time";
+constexpr std::string_view kOpenVino = "OV::";
 // 12 days, or a terabyte: a hostile file must not make sums overflow.
 constexpr std::int64_t kMost = std::int64_t{1} << 40;
 
@@ -43,12 +44,20 @@ class Reader {
            "it has no events\n  it is the file that "
            "SessionOptions.enable_profiling writes");
     }
+    SubtractChildren();
     std::sort(
         profile_.run_times.begin(), profile_.run_times.end(),
         [](const ModelRun& a, const ModelRun& b) { return a.begin < b.begin; });
   }
 
  private:
+  // A kernel of OpenVINO that ran in a node of the runtime.
+  struct Child {
+    std::string parent;
+    std::int64_t begin;
+    std::int64_t duration;
+  };
+
   void ReadEvents() {
     if (json_.Peek() != Kind::kArray) {
       json_.Skip();
@@ -64,6 +73,8 @@ class Reader {
     category_.clear();
     op_.clear();
     provider_.clear();
+    parent_.clear();
+    status_.clear();
     measured_.reset();
     duration_.reset();
     begin_ = thread_ = 0;
@@ -90,10 +101,14 @@ class Reader {
   void ReadArguments() {
     json_.ForEachMember([&](std::string_view key) {
       const bool text = json_.Peek() == Kind::kString;
-      if (key == "op_name" && text) {
+      if ((key == "op_name" || key == "ov_node_type") && text) {
         op_ = json_.StringView();
-      } else if (key == "provider" && text) {
+      } else if ((key == "provider" || key == "ep") && text) {
         provider_ = json_.StringView();
+      } else if (key == "parent_ort_event_name" && text) {
+        parent_ = json_.StringView();
+      } else if (key == "ov_status" && text) {
+        status_ = json_.StringView();
       } else if (key == measure_.name && text) {
         const json::Place place = json_.Here();
         measured_ = NumberIn(json_.StringView());
@@ -124,18 +139,58 @@ class Reader {
       ++profile_.model_runs;
       profile_.run_times.push_back({begin_, KnownDuration()});
     }
+    if (name_.starts_with(kOpenVino) && !parent_.empty()) {
+      if (!measure_.IsTime() || !status_.ends_with("EXECUTED")) return;
+      name_.erase(0, kOpenVino.size());
+      if (parent_.ends_with(kKernelTime)) {
+        parent_.resize(parent_.size() - kKernelTime.size());
+      }
+      children_.push_back({parent_, begin_, KnownDuration()});
+      AddRun(KnownDuration());
+      return;
+    }
     // Fences are not kernel time. GPU kernels have their own category
     // ("Kernel"), apart from the nodes that started them.
     if (category_ != "Node" || !name_.ends_with(kKernelTime)) return;
     name_.resize(name_.size() - kKernelTime.size());
     if (!measure_.IsTime() && !measured_) return;
-    const std::int64_t number =
-        measure_.IsTime() ? KnownDuration() : *measured_;
+    AddRun(measure_.IsTime() ? KnownDuration() : *measured_);
+  }
+
+  void AddRun(std::int64_t number) {
     profile_.runs.push_back({.kernel = Intern(),
                              .thread = ThreadIndex(),
                              .begin = begin_,
                              .duration = number,
                              .self = number});
+  }
+
+  // A child's time is not its parent's: it is taken from the run of the parent
+  // that began last before the child.
+  void SubtractChildren() {
+    std::unordered_map<std::string_view, std::vector<KernelRun*>> parents;
+    for (const Child& child : children_) parents[child.parent];
+    for (KernelRun& run : profile_.runs) {
+      const auto at = parents.find(profile_.kernels[run.kernel].name);
+      if (at != parents.end()) at->second.push_back(&run);
+    }
+    const auto begins_before = [](const KernelRun* a, const KernelRun* b) {
+      return a->begin < b->begin;
+    };
+    for (auto& [name, runs] : parents) {
+      std::sort(runs.begin(), runs.end(), begins_before);
+    }
+    for (const Child& child : children_) {
+      const std::vector<KernelRun*>& runs = parents[child.parent];
+      if (runs.empty()) continue;
+      KernelRun start{};
+      start.begin = child.begin;
+      auto at =
+          std::upper_bound(runs.begin(), runs.end(), &start, begins_before);
+      KernelRun& parent = **(at == runs.begin() ? at : std::prev(at));
+      parent.duration -= std::min(parent.duration, child.duration);
+      parent.self = parent.duration;
+    }
   }
 
   // None if it is no time that a kernel can take.
@@ -183,6 +238,9 @@ class Reader {
   std::string op_;
   std::string provider_;
   json::Place place_ = {};  // of its duration, or else of the event
+  std::string parent_;
+  std::string status_;
+  std::vector<Child> children_;
   std::int64_t begin_ = 0;
   std::optional<std::int64_t> duration_;
   std::int64_t thread_ = 0;

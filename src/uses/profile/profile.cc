@@ -15,9 +15,10 @@ constexpr std::size_t kLookedAt = 64 * 1024;
 
 }  // namespace
 
-Profile ReadProfile(Bytes file, std::string_view measure, Bytes layers) {
+Profile ReadProfile(Bytes file, std::string_view measure, Bytes layers,
+                    Bytes op_trace) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  for (Bytes* const text : {&file, &layers}) {
+  for (Bytes* const text : {&file, &layers, &op_trace}) {
     if (text->starts_with(kByteOrderMark)) {
       text->remove_prefix(kByteOrderMark.size());
     }
@@ -32,12 +33,19 @@ Profile ReadProfile(Bytes file, std::string_view measure, Bytes layers) {
   }
   const Bytes start = file.substr(std::min(first, file.size()));
   const bool openvino = IsOpenVinoProfile(start.substr(0, kLookedAt));
-  if (openvino || tensor_rt) {
+  const bool qnn = IsQnnProfile(start);
+  if (!op_trace.empty() && !qnn) {
+    Fail(ErrorKind::kUsage, "--op-trace requires a profile of QNN (CSV)");
+  }
+  if (openvino || tensor_rt || qnn) {
     if (measure != Measure::kTime) {
       Fail(ErrorKind::kUsage, "a profile of {} has only times",
-           openvino ? "OpenVINO" : "TensorRT");
+           openvino ? "OpenVINO"
+           : qnn    ? "QNN"
+                    : "TensorRT");
     }
     return openvino ? ReadOpenVinoProfile(start)
+           : qnn    ? ReadQnnProfile(start, op_trace)
                     : ReadTensorRtProfile(file, layers);
   }
   if (!json) return ReadTableProfile(file, measure);

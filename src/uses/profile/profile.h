@@ -87,12 +87,14 @@ std::int64_t CountSelfTimes(Profile& profile,
 // it does not have `measure`. `measure` "time" is also the default column of a
 // table.
 //
-// `layers` is the file of `trtexec --exportLayerInfo`; empty: there is none.
+// `layers` is the file of `trtexec --exportLayerInfo`, `op_trace` QNN's trace
+// of operators; empty: there is none.
 Profile ReadProfile(Bytes file, std::string_view measure = Measure::kTime,
-                    Bytes layers = {});
+                    Bytes layers = {}, Bytes op_trace = {});
 
 // `measure` is "time", or a number among the arguments of a kernel's event:
-// "output_size", "mem_in_use_peak".
+// "output_size", "mem_in_use_peak". The kernels of OpenVINO that ran in a node
+// count for themselves, and the node has what is left of its time.
 Profile ReadOrtProfile(Bytes json, std::string_view measure = Measure::kTime);
 
 // The file of `trtexec --exportProfile`. The time of a layer that was made of
@@ -103,6 +105,11 @@ Profile ReadTensorRtProfile(Bytes json, Bytes layers);
 // run and totals are left out.
 bool IsOpenVinoProfile(Bytes start);
 Profile ReadOpenVinoProfile(Bytes text);
+
+// Whether a file of QNN starts so; then the times of its operators, divided
+// among the nodes that each was made of.
+bool IsQnnProfile(Bytes start);
+Profile ReadQnnProfile(Bytes text, Bytes op_trace);
 
 // Lines of names and numbers between tabs. The first column is the name of a
 // node or of a value, `measure` the head of the column to take.

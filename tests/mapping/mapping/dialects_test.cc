@@ -354,6 +354,24 @@ TEST(GenerationTest, PrefixesOfTheTwoHalvesAreNoModules) {
   EXPECT_EQ(built.ModuleOf("MatMul_3"), "transformer.h.0.mlp.c_fc");
 }
 
+// After `tag --rename-nodes`.
+TEST(RenamedTest, TheOldNameCountsAndWithoutItTheNewIsAScope) {
+  Built built;
+  built.Node("MatMul", "b.fc/MatMul", {"x"}, "v")
+      .NodeMetadata("pkg.onnx_tag.node_name", "/a/fc/MatMul")
+      .Map();
+  EXPECT_EQ(built.ModuleOf("b.fc/MatMul"), "a.fc");
+  Built bare;
+  bare.Weight("b.fc.weight", {8, 8})
+      .Node("MatMul", "b.fc/MatMul", {"x", "b.fc.weight"}, "v")
+      .Node("Relu", "b.act/Relu_1", {"v"}, "w")
+      .Map();
+  EXPECT_EQ(bare.ModuleOf("b.fc/MatMul"), "b.fc");
+  EXPECT_EQ(bare.TagOf("b.fc/MatMul").evidence, EvidenceKind::kScope);
+  EXPECT_EQ(bare.ModuleOf("b.act/Relu_1"), "b.act");
+  EXPECT_LT(bare.TagOf("b.act/Relu_1").confidence, Confidence::kCertain);
+}
+
 TEST(DialectTest, IsTheExportersAndNotTheLastTools) {
   Built scoped;
   scoped.Node("MatMul", "/a/MatMul", {"x"}, "/a/MatMul_output_0")

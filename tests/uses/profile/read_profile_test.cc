@@ -248,5 +248,73 @@ TEST(MakeComparable, CountsInTheSameParts) {
               HasSubstr("has 'time', the second 'value'"));
 }
 
+constexpr std::string_view kQnnTable =
+    "Msg Timestamp,Message,Time,Unit of Measurement,Timing Source,Event "
+    "Level,Event Identifier\n"
+    "UNKNOWN,EXECUTE,8000,CYCLES,BACKEND,ROOT,Accelerator (execute) time "
+    "(cycles)\n"
+    "UNKNOWN,EXECUTE,400,US,BACKEND,ROOT,Accelerator (execute) time\n"
+    "UNKNOWN,NODE,6000,CYCLES,BACKEND,SUB-EVENT,/a/Div_2:OpId_24 (cycles)\n"
+    "UNKNOWN,NODE,2000,CYCLES,BACKEND,SUB-EVENT,Input OpId_2 (cycles)\n"
+    "Msg Timestamp,Message,Time,Unit of Measurement,Timing Source,Event "
+    "Level,Event Identifier\n"
+    "UNKNOWN,EXECUTE,1000,CYCLES,BACKEND,ROOT,Accelerator (execute) time "
+    "(cycles)\n"
+    "UNKNOWN,NODE,500,CYCLES,BACKEND,SUB-EVENT,/a/Div_2:OpId_24 (cycles)\n"
+    "UNKNOWN,EXECUTE,100,US,BACKEND,ROOT,Accelerator (execute) time\n";
+constexpr std::string_view kQnnTrace =
+    R"({"subgraph_traces": [{"graph_name": "g", "op_mappings": [{)"
+    R"("dst_name": "/a/Div_2", "dst_qnn_op_type": "Gelu",)"
+    R"("node_group_type": "GeluFusion", "sources": [)"
+    R"({"name": "/a/Div", "type": "OP"}, {"name": "/a/Erf", "type": "OP"},)"
+    R"({"name": "/a/Div_output_0", "type": "TENSOR"}]}],)"
+    R"("tensor_mappings": []}], "unsupported_nodes": [], "summary": {},)"
+    R"("schema_version": 2})";
+
+// 8,000 cycles are 400 microseconds, then 1,000 are 100.
+TEST(QnnProfile, CyclesBecomeTimesOfTheNodesThatTheTraceNames) {
+  Profile profile = ReadProfile(kQnnTable, "time", {}, kQnnTrace);
+  std::vector<std::pair<std::string, std::int64_t>> times;
+  for (const KernelRun& run : profile.runs) {
+    times.emplace_back(profile.kernels[run.kernel].name, run.duration);
+  }
+  const decltype(times) expected = {{"/a/Div", 150},
+                                    {"/a/Erf", 150},
+                                    {"Input", 100},
+                                    {"/a/Div", 25},
+                                    {"/a/Erf", 25}};
+  EXPECT_EQ(times, expected);
+  EXPECT_EQ(profile.kernels[profile.runs[0].kernel].op, "Gelu");
+  EXPECT_EQ(profile.model_runs, 2u);
+  SkipRuns(profile, 1);
+  EXPECT_EQ(profile.runs.size(), 2u);
+}
+
+TEST(QnnProfile, ARunWithoutATimeIsRefused) {
+  EXPECT_THROW(ReadProfile(kQnnTable.substr(0, kQnnTable.rfind("UNKNOWN"))),
+               Error);
+  EXPECT_THROW(ReadProfile("[]", "time", {}, kQnnTrace), Error);
+}
+
+// ONNX Runtime with OpenVINO 1.8.95 and later.
+TEST(OrtProfile, KernelsInsideANodeCountForThemselves) {
+  const Profile profile = ReadProfile(
+      R"([{"cat": "Node", "name": "OVExecutionProvider_0_kernel_time",)"
+      R"("ts": 100, "dur": 50, "tid": 1, "args": {"op_name": "OV",)"
+      R"("provider": "OpenVINOExecutionProvider"}},)"
+      R"({"cat": "Node", "name": "OV::fc/MatMul", "ts": 110, "dur": 30,)"
+      R"("tid": 2, "args": {"parent_ort_event_name":)"
+      R"("OVExecutionProvider_0_kernel_time", "ov_node_type":)"
+      R"("FullyConnected", "ov_status": "EXECUTED", "ep": "OpenVINO"}},)"
+      R"({"cat": "Node", "name": "OV::fc/Add", "ts": 110, "dur": 9, "tid": 2,)"
+      R"("args": {"parent_ort_event_name": "OVExecutionProvider_0_kernel_time",)"
+      R"("ov_node_type": "Add", "ov_status": "NOT_RUN", "ep": "OpenVINO"}}])");
+  ASSERT_EQ(profile.runs.size(), 2u);
+  EXPECT_EQ(profile.runs[0].self, 20);
+  EXPECT_EQ(profile.runs[1].self, 30);
+  EXPECT_EQ(profile.kernels[profile.runs[1].kernel].name, "fc/MatMul");
+  EXPECT_EQ(profile.kernels[profile.runs[1].kernel].op, "FullyConnected");
+}
+
 }  // namespace
 }  // namespace onnx_tag::profile

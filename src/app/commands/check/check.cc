@@ -35,12 +35,13 @@ struct TagFinding {
 };
 using Findings = std::vector<TagFinding>;
 
-constexpr std::array<std::string_view, 15> kNodeKeys = {
+constexpr std::array<std::string_view, 16> kNodeKeys = {
     keys::kHierarchyTag, keys::kModule,        keys::kClass,
     keys::kTagModule,    keys::kSemantic,      keys::kSemanticConfidence,
     keys::kLayer,        keys::kAttentionKind, keys::kConfidence,
     keys::kSource,       keys::kSourceLine,    keys::kOrigins,
-    keys::kWrote,        keys::kEvidence,      keys::kTagClassConfidence};
+    keys::kWrote,        keys::kEvidence,      keys::kTagClassConfidence,
+    keys::kNodeName};
 constexpr std::array<std::string_view, 5> kModelKeys = {
     keys::kVersion, keys::kStrategy, keys::kModules, keys::kLayout,
     keys::kRenamed};
@@ -153,7 +154,7 @@ class NodeEntries {
     return std::all_of(
         entries_.begin(), entries_.end(), [](const MetadataEntry& entry) {
           return !keys::IsOurs(entry.key) || entry.key == keys::kWrote ||
-                 entry.key == keys::kSourceLine;
+                 entry.key == keys::kSourceLine || entry.key == keys::kNodeName;
         });
   }
 

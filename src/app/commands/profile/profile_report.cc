@@ -345,6 +345,11 @@ KernelAdvice ProfileAdvice(const ProfileReport& report,
   if (!providers.empty() && providers.front().name == "OpenVINO") {
     return {"OpenVINO made them: conversions, and parts of an operator", {}};
   }
+  if (!providers.empty() && providers.front().name == "QNN") {
+    return {"QNN made them; its trace of operators says what they were made of",
+            {fmt::format("onnx-tag profile {} {} --op-trace qnn_op_trace.json",
+                         options.model, options.profile.file)}};
+  }
   std::string base = options.model;
   if (base.ends_with(".onnx")) base.resize(base.size() - 5);
   return {
@@ -375,8 +380,9 @@ Result RunProfile(const ProfileOptions& options, Terminal& terminal) {
   std::vector<std::string> files = {options.profile.file};
   if (!options.against.empty()) files.push_back(options.against);
   for (const std::string& file : files) {
-    Profile& profile = profiles.emplace_back(ReadProfileFile(
-        {file, options.profile.measure, options.profile.layers}));
+    Profile& profile = profiles.emplace_back(
+        ReadProfileFile({file, options.profile.measure, options.profile.layers,
+                         options.profile.op_trace}));
     profile::SkipRuns(profile, options.skip_runs);
     if (!profile.cut_off) continue;
     terminal.Note("{}: ends in the middle of an event; that event is ignored",

@@ -9,7 +9,9 @@
 #include "app/commands/read/tagged_model.h"
 #include "core/tagging/module_format.h"
 #include "core/tagging/node_json.h"
+#include "core/tagging/node_names.h"
 #include "core/tagging/sidecar.h"
+#include "core/tagging/tag_format.h"
 #include "core/tagging/tag_writer.h"
 #include "core/tagging/version.h"
 #include "file/io/folder.h"
@@ -39,6 +41,7 @@ std::string Choices(const TagOptions& options,
   choices += options.mapping.catalogue ? "" : ";no-catalogue";
   choices += options.mapping.structure ? ";structure" : ";";
   if (options.mapping.frames) choices += ";frames";
+  if (options.rename_nodes) choices += ";rename";
   // Files of facts count by what is in them: their names say nothing, and
   // their times would make the same input give other bytes.
   return choices + fmt::format(";{};{};{};{};{}", facts.hierarchy, facts.rules,
@@ -157,11 +160,26 @@ Produce SidecarOf(const ModelFile& file, const Tagging& tagging) {
   };
 }
 
+// --names: a line for each node with another name.
+Produce NamesOf(const Model& model, const std::vector<std::string>& old_names) {
+  return [&](wire::Rewrite::Sink& sink) {
+    for (const NodeId node : model.Nodes()) {
+      const std::string& old_name = old_names[Index(node)];
+      if (old_name == model[node].name) continue;
+      JsonWriter json;
+      json.BeginObject();
+      json.Key("old").String(old_name).Key("new").String(model[node].name);
+      json.EndObject();
+      sink.Write(json.Take() + "\n");
+    }
+  };
+}
+
 }  // namespace
 
 std::string_view ToolVersion() { return kVersion; }
 
-void WriteTagged(const ModelFile& file, const Tagging& tagging, Inputs inputs,
+void WriteTagged(ModelFile& file, const Tagging& tagging, Inputs inputs,
                  const Destinations& destinations, const TagOptions& options,
                  Terminal& terminal, TagReport& report) {
   report.file = file.path();
@@ -173,11 +191,18 @@ void WriteTagged(const ModelFile& file, const Tagging& tagging, Inputs inputs,
   report.root_class = tagging.root.name;
   report.findings = UnmetGates(tagging, options);
   AddModelInputs(file, inputs);
+  std::vector<std::string> old_names;
+  if (options.rename_nodes) {
+    for (const NodeId node : file.model().Nodes()) {
+      old_names.emplace_back(ExporterName(file.model(), node));
+    }
+    report.renamed = RenameNodes(tagging, file.model());
+  }
   // Nothing is written before Finish().
   PendingOutputs outputs(file.file(), inputs, options.write, terminal);
   std::optional<TagWriter> writer;
   if (!report.output.empty()) {
-    writer.emplace(file.model(), tagging, options.keys);
+    writer.emplace(file.model(), tagging, options.keys, options.rename_nodes);
     if (writer->new_size() > kMaxModelBytes) {
       Fail(ErrorKind::kOutput,
            "{}: with tags the file would have {} bytes; the limit of protobuf "
@@ -193,6 +218,10 @@ void WriteTagged(const ModelFile& file, const Tagging& tagging, Inputs inputs,
   }
   if (!report.sidecar.empty()) {
     outputs.AddSidecar(report.sidecar, SidecarOf(file, tagging));
+  }
+  if (!options.names.empty()) {
+    outputs.AddDocument(options.names, R"({"old":)",
+                        NamesOf(file.model(), old_names));
   }
   outputs.Finish();
   report.output_fate = outputs.FateOf(report.output);
@@ -213,7 +242,7 @@ void TagFile(const std::string& input, const Destinations& destinations,
     Fail(ErrorKind::kInput,
          "{}: is a folder\n  tag the models in it with --recursive", input);
   }
-  const ModelFile file = ModelFile::Open(input);
+  ModelFile file = ModelFile::Open(input);
   Tagging tagging = file.Map([&](const Model& model) {
     return MapNodes(model, options.mapping, facts);
   });
@@ -256,6 +285,9 @@ void AddSummary(const TagReport& report, Result& result) {
                     same ? " and" : sidecar_deed, ShownOutput(report.sidecar));
   }
   if (!text.empty()) result.Line("  {}", Ours{text});
+  if (report.renamed > 0) {
+    result.Line("  renamed {}", Count(report.renamed, "node"));
+  }
 }
 
 Datum::Members SummaryMembers(const TagReport& report) {

@@ -24,6 +24,7 @@ struct TagReport {
   PendingOutputs::Fate sidecar_fate = PendingOutputs::Fate::kUnknown;
   bool dry_run = false;
   Coverage coverage;
+  std::uint64_t renamed = 0;  // nodes
   std::string dialect;
   std::string root_class;
   std::vector<std::string> warnings;  // weights not found, odd facts
@@ -45,8 +46,9 @@ void TagFile(const std::string& input, const Destinations& destinations,
 
 // Writes the tagged model, the sidecar or both, all or nothing, and notes in
 // `report` what became of them, also where it throws. `inputs` are the files
-// that the command read besides `file`.
-void WriteTagged(const ModelFile& file, const Tagging& tagging, Inputs inputs,
+// that the command read besides `file`, whose nodes get the names that they are
+// written with.
+void WriteTagged(ModelFile& file, const Tagging& tagging, Inputs inputs,
                  const Destinations& destinations, const TagOptions& options,
                  Terminal& terminal, TagReport& report);
 

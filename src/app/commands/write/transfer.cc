@@ -103,7 +103,7 @@ Result RunTransfer(const TransferOptions& options, Terminal& terminal) {
   TagSourceOptions source = options.source;
   source.mapping.frames = options.tag.mapping.frames;
   const TaggedModel from = TaggedModel::Load(options.from, source, terminal);
-  const ModelFile file = OpenModel(options.tag.models.front(), terminal);
+  ModelFile file = OpenModel(options.tag.models.front(), terminal);
   Transferred transferred = file.Map([&](const Model& model) {
     return TransferOrMap(from.model(), from.tagging(), model,
                          options.tag.mapping);

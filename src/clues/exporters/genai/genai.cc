@@ -9,6 +9,7 @@
 #include "core/graph/neighbours.h"
 #include "core/graph/operators.h"
 #include "core/hierarchy/name_parts.h"
+#include "core/tagging/tag_format.h"
 #include "generated/genai_names.h"
 
 namespace onnx_tag::hierarchy {
@@ -186,7 +187,7 @@ class GenaiNames : public DialectNames {
  private:
   hierarchy::GenaiName NodeName(NodeId node) const {
     return hierarchy::SplitGenaiNode(
-        hierarchy::UndoNodeName(model_[node].name).name);
+        hierarchy::UndoNodeName(ExporterName(model_, node)).name);
   }
 
   void CollectParameter(std::string_view raw) {
@@ -201,7 +202,8 @@ class GenaiNames : public DialectNames {
   }
 
   void CollectNode(NodeId node) {
-    for (const std::string_view segment : Split(model_[node].name, '/')) {
+    for (const std::string_view segment :
+         Split(ExporterName(model_, node), '/')) {
       facts_.emplace(segment);
     }
     facts_.insert("@" + std::string(model_.OpType(node)));
@@ -219,7 +221,7 @@ class GenaiNames : public DialectNames {
     const std::string end = "/" + std::string(condition.wanted);
     const std::string part = "/" + std::string(condition.reads) + "/";
     for (const NodeId node : model_.Nodes()) {
-      if (!model_[node].name.ends_with(end)) continue;
+      if (!ExporterName(model_, node).ends_with(end)) continue;
       const ValueId input = FirstInput(model_, node);
       if (condition.reads.empty() ||
           (input != kNo<ValueId> &&

@@ -7,6 +7,7 @@
 #include "clues/exporters/tools/original_name.h"
 #include "clues/exporters/words.h"
 #include "core/hierarchy/name_parts.h"
+#include "core/tagging/tag_format.h"
 
 namespace onnx_tag::hierarchy {
 namespace {
@@ -141,7 +142,7 @@ class TfNames : public DialectNames {
 
  private:
   TfName NodeName(NodeId node) const {
-    return SplitName(hierarchy::UndoNodeName(model_[node].name).name);
+    return SplitName(hierarchy::UndoNodeName(ExporterName(model_, node)).name);
   }
 
   // TensorFlow Lite joins the names of what it fused: `a/Conv2D;a/BiasAdd`.
