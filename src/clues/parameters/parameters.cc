@@ -338,6 +338,30 @@ class ParameterGatherer {
       if (calls.uses == 0) calls.uses = places[id].uses;
       calls.alike &= calls.uses == places[id].uses;
     }
+    // By module: how often matrices in it are read, as bits. A module that is
+    // called three times has three uses of each parameter.
+    IdVector<ModuleId, std::uint64_t> calls_of(modules_.size(), 0);
+    const auto bit = [&](ParameterId id) {
+      const std::uint32_t uses = facts_.parameters[id].uses;
+      return uses < 2 || uses > 63 ? 0 : std::uint64_t{1} << uses;
+    };
+    const auto visit_around = [&](ParameterId id, auto visit) {
+      for (ModuleId at = facts_.parameters[id].module; at != ModuleTree::kRoot;
+           at = modules_.Parent(at)) {
+        visit(calls_of[at]);
+      }
+    };
+    for (const ParameterId id : AllIds<ParameterId>(places.size())) {
+      if (uniform_[id] || facts_.parameters[id].rank < 2) continue;
+      visit_around(id, [&](std::uint64_t& calls) { calls |= bit(id); });
+    }
+    const auto is_called_again = [&](ParameterId id) {
+      bool found = false;
+      visit_around(id, [&](std::uint64_t calls) {
+        found = found || (calls & bit(id)) != 0;
+      });
+      return found;
+    };
     for (const ParameterId id : AllIds<ParameterId>(places.size())) {
       Parameter& parameter = facts_.parameters[id];
       if (parameter.trusted || parameter.uses < 2) continue;
@@ -345,7 +369,8 @@ class ParameterGatherer {
       const bool owned =
           place.scoped ? place.within && !place.looked_up
                        : by_module[parameter.module].alike || !place.looked_up;
-      if (owned && !uniform_[id] && !OtherLayersLackIt(parameter.module)) {
+      if (owned && (!uniform_[id] || is_called_again(id)) &&
+          !OtherLayersLackIt(parameter.module)) {
         parameter.trusted = true;
       }
     }
