@@ -80,9 +80,7 @@ class NodeEntries {
       : entries_(model.Metadata(node)), node_(node), findings_(findings) {}
 
   bool any() const {
-    return std::any_of(
-        entries_.begin(), entries_.end(),
-        [](const MetadataEntry& entry) { return keys::IsOurs(entry.key); });
+    return std::ranges::any_of(entries_, keys::IsOurs, &MetadataEntry::key);
   }
 
   void Check() {
@@ -98,9 +96,7 @@ class NodeEntries {
     return {};
   }
   bool Has(std::string_view key) const {
-    return std::any_of(
-        entries_.begin(), entries_.end(),
-        [&](const MetadataEntry& entry) { return entry.key == key; });
+    return std::ranges::count(entries_, key, &MetadataEntry::key) > 0;
   }
 
  private:
@@ -151,11 +147,11 @@ class NodeEntries {
   }
 
   bool HasNoTag() const {
-    return std::all_of(
-        entries_.begin(), entries_.end(), [](const MetadataEntry& entry) {
-          return !keys::IsOurs(entry.key) || entry.key == keys::kWrote ||
-                 entry.key == keys::kSourceLine || entry.key == keys::kNodeName;
-        });
+    constexpr std::array kOther = {keys::kWrote, keys::kSourceLine,
+                                   keys::kNodeName};
+    return std::ranges::all_of(entries_, [&](const MetadataEntry& entry) {
+      return !keys::IsOurs(entry.key) || std::ranges::count(kOther, entry.key);
+    });
   }
 
   std::span<const MetadataEntry> entries_;
