@@ -181,6 +181,7 @@ export class Model {
     this.pre = new Int32Array(this.moduleCount);
     this.end = new Int32Array(this.moduleCount);
     this.order = new Int32Array(this.moduleCount);
+    this.sortChildren();
     this.orderModules();
 
     this.level = new Uint8Array(this.nodeCount);
@@ -237,6 +238,18 @@ export class Model {
   recount(): void {
     const counts = this.sizes!.counts();
     this.data.nodes.flops.forEach((id, n) => (this.flops[n] = id < 0 ? NONE : counts[id]!));
+  }
+
+  /** In the order in which modules run, as `show` prints them; a list by its numbers. */
+  private sortChildren(): void {
+    const first = new Float64Array(this.moduleCount).fill(Infinity);
+    for (let n = this.nodeCount - 1; n >= 0; n--) if (this.module[n] !== NONE) first[this.module[n]!] = n;
+    for (let m = this.moduleCount - 1; m > 0; m--) first[this.parent[m]!] = Math.min(first[this.parent[m]!]!, first[m]!);
+    for (const children of this.children) {
+      const list = children.every((m) => /^\d+$/.test(this.moduleName[m]!));
+      const place = (m: number) => (list ? Number(this.moduleName[m]) : first[m]!);
+      children.sort((a, b) => (place(a) === place(b) ? a - b : place(a) - place(b)));
+    }
   }
 
   private orderModules(): void {

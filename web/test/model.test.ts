@@ -54,6 +54,14 @@ test("nodes without a module belong to a module of their own, and all add up", (
   assert.equal(nodes.total[m.findModule("a")], 2);
 });
 
+test("children stand in the order in which they run, and a list by its numbers", () => {
+  const run = ["norm2", "norm1", "list.1", "list.0"];
+  const nodes = ["norm1", "list.1", "list.0", "norm2"].map((module) => ({ op: "Relu", name: module, module, inputs: ["x"], outputs: [module] }));
+  const classes = Object.fromEntries(["", "list", ...run].map((path) => [path, "Module"]));
+  const sorted = new Model(makeModel({ classes, nodes }), WORDS);
+  assert.deepEqual(Array.from(sorted.order, (m) => sorted.modulePath[m]), ["", "norm1", "list", "list.0", "list.1", "norm2"]);
+});
+
 test("found modules say which copy they are, and their nodes are counted", () => {
   const m = new Model(
     makeModel({
