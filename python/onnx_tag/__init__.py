@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ._version import __version__
 from .document import RecordingError
-from .errors import GateError, ProgramError, TagsError, UnknownWord
+from .errors import GateError, ProgramError, RefitError, TagsError, UnknownWord
 from .semantic import SemanticMapper, SemanticQueryInterface, TracingHierarchyBuilder
-from .tagging import tag
+from .tagging import refit, tag
 from .tags import BoundTags, Module, Node, SourceLine, Tags
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from .api import record as record
     from .reference import record_reference as record_reference
 
-__all__ = ["BoundTags", "GateError", "Module", "Node", "ProgramError", "Recorder", "RecordingError",
+__all__ = ["BoundTags", "GateError", "Module", "Node", "ProgramError", "Recorder", "RecordingError", "RefitError",
            "SemanticMapper", "SemanticQueryInterface", "SourceLine", "Tags",
            "TagsError", "TracingHierarchyBuilder", "UnknownWord", "__version__", "export_and_record", "export_and_tag",
-           "record", "record_reference", "tag"]
+           "record", "record_reference", "refit", "tag"]
 _NEED_TORCH = ("Recorder", "export_and_record", "export_and_tag", "record")
 
 

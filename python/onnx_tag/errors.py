@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Iterable
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List
 
 if TYPE_CHECKING:
     from .tags import Tags
@@ -44,6 +44,14 @@ class GateError(TagsError):
     def __init__(self, text: str, tags: "Tags") -> None:
         super().__init__(text)
         self.tags = tags
+
+
+class RefitError(TagsError):
+    """Tensors of the model follow from nothing in the old checkpoint. `rows` has what became of each tensor."""
+
+    def __init__(self, text: str, rows: List[Dict[str, Any]]) -> None:
+        super().__init__(text)
+        self.rows = rows
 
 
 def printable(text: str) -> str:

@@ -1,13 +1,13 @@
-"""`tag`: what `onnx-tag tag` does, from Python."""
+"""`tag` and `refit`: what `onnx-tag tag` and `onnx-tag weights --refit` do, from Python."""
 from __future__ import annotations
 
 import json
 import os
 import tempfile
-from typing import Any, Optional
+from typing import Any, Dict, List, Optional
 
 from . import program
-from .errors import GateError, TagsError
+from .errors import GateError, RefitError, TagsError
 from .tags import PathLike, Tags
 
 # They are for many models, or would leave nothing to return.
@@ -40,3 +40,21 @@ def tag(model: PathLike, output: Optional[PathLike] = None, **options: Any) -> T
     if answer.code == 1:
         raise GateError(answer.err.strip(), tags)
     return tags
+
+
+def refit(model: PathLike, new: Optional[PathLike] = None, was: Optional[PathLike] = None,
+          output: Optional[PathLike] = None, **options: Any) -> List[Dict[str, Any]]:
+    """Writes the weights of the checkpoint `new` into an exported model; `was` is the one it was exported from.
+
+    Returns a row for each tensor: its fate (written, kept or refused), transform, parameters, module, bytes and why.
+    Options are those of the command: `keep`, `partial`, `unproven`, `lora`, `dry_run`. Refused tensors raise RefitError,
+    which has these rows; nothing is written then, except with `partial`.
+    """
+    path = os.fspath(model)
+    if path.startswith("-"):
+        path = os.path.join(".", path)
+    answer = program.run(["weights", path, "--json", *program.words(refit=new, was=was, output=output, **options)])
+    rows: List[Dict[str, Any]] = json.loads(answer.out)["tensors"]
+    if answer.code == 1:
+        raise RefitError(answer.err.strip(), rows)
+    return rows

@@ -20,6 +20,8 @@ mkdir zoo models out
 for name in dot flamegraph.pl trtexec; do printf '#!/bin/sh\ncat >/dev/null\n' >"$work/bin/$name"; done
 chmod +x "$work"/bin/*
 printf '\2\0\0\0\0\0\0\0{}' >model.safetensors
+cp model.safetensors old.safetensors
+cp model.safetensors new.safetensors
 for name in model model.int8 model.opt model.quant finetuned big old new bert gpt2; do cp "$bert" $name.onnx; done
 cp "$bert" zoo/bert.onnx
 cp "$bert" models/bert.onnx

@@ -361,6 +361,9 @@ static Invocation ParseWeights(Parser& parser, Words words) {
   parser.Text("--was", options.was, "OLD",
               "the checkpoint that the model was exported from;\n"
               "it proves what each tensor holds");
+  parser.Text("--lora", options.lora, "DIR",
+              "add an adapter of PEFT to the weights of NEW, or\n"
+              "to those of OLD without --refit");
   parser.Flag("--unproven", options.unproven,
               "without --was: trust names that survived");
   parser.Repeated("--keep", options.keep, "GLOB",
@@ -368,30 +371,36 @@ static Invocation ParseWeights(Parser& parser, Words words) {
   parser.Flag("--partial", options.partial,
               "write although tensors are refused");
   parser.Group("");
-  AddNew(parser, "MODEL.renamed.onnx, MODEL.refit.onnx", options.write);
+  AddNew(parser, "MODEL.renamed.onnx\nor MODEL.refit.onnx", options.write);
   Printing printing = ReadNewModel(parser, std::move(words), options);
-  const bool refits = !options.refit.empty();
+  const bool refits = !options.refit.empty() || !options.lora.empty();
   if (!options.rename && !refits &&
       (!options.write.path.empty() || !options.write.folder.empty() ||
        options.write.dry_run)) {
-    Fail(ErrorKind::kUsage, "a model is written with --rename or --refit only");
+    Fail(ErrorKind::kUsage,
+         "a model is written with --rename, --refit or --lora only");
   }
   const int ways = (options.rename ? 1 : 0) + (tsv && !refits ? 1 : 0) +
                    (refits ? 1 : 0) + (options.check.empty() ? 0 : 1);
   if (ways > 1 || (printing.json && tsv)) {
     Fail(ErrorKind::kUsage,
-         "--rename, --refit, --tsv and --check exclude each other, and so do "
-         "--tsv and --json");
+         "--rename, --refit or --lora, --tsv and --check exclude each other, "
+         "and so do --tsv and --json");
   }
-  if (refits && options.was.empty() != options.unproven) {
+  if (refits && (options.was.empty() != options.unproven ||
+                 (options.refit.empty() && options.was.empty()))) {
     Fail(ErrorKind::kUsage,
-         "--refit needs the checkpoint that the model was exported from\n  "
-         "name it with --was OLD, or trust the names with --unproven");
+         "needs the checkpoint that the model was exported from\n  name it "
+         "with --was OLD, or trust the names of --refit NEW with --unproven");
+  }
+  if (refits && options.write.data != DataChoice::kUnsaid) {
+    Fail(ErrorKind::kUsage,
+         "--data: new weights go into a new file, beside the output");
   }
   if (!refits && (!options.was.empty() || options.unproven || options.partial ||
                   !options.keep.empty())) {
     Fail(ErrorKind::kUsage,
-         "--was, --unproven, --keep and --partial require --refit");
+         "--was, --unproven, --keep and --partial require --refit or --lora");
   }
   printing.tsv = tsv;
   return Invoke(RunWeights, std::move(options), printing.format(),

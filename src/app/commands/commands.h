@@ -334,6 +334,7 @@ struct WeightsOptions {
   // New numbers: from a checkpoint, and the one that the model was made of.
   std::string refit;
   std::string was;
+  std::string lora;               // a folder with an adapter of PEFT
   bool unproven = false;          // by names alone
   std::vector<std::string> keep;  // patterns of tensors that stay
   bool partial = false;           // write although some are refused

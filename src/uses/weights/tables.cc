@@ -71,6 +71,13 @@ bool IsRotation(const Numbers& numbers) {
 
 }  // namespace
 
+bool IsOneNumber(const Numbers& numbers) {
+  for (std::uint64_t i = 1; i < numbers.count; ++i) {
+    if (numbers.At(i) != numbers.At(0)) return false;
+  }
+  return true;
+}
+
 std::string_view TableKind(const Numbers& numbers) {
   if (IsMask(numbers)) return "a mask";
   if (IsProgression(numbers, false) || IsProgression(numbers, true))

@@ -11,6 +11,8 @@ namespace onnx_tag::weights {
 // "a mask", "a range", "a table of positions"; "" if it may be a weight.
 std::string_view TableKind(const Numbers& numbers);
 
+bool IsOneNumber(const Numbers& numbers);
+
 }  // namespace onnx_tag::weights
 
 #endif  // ONNX_TAG_USES_WEIGHTS_TABLES_H_

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <memory>
 
 #include "app/commands/output/destinations.h"
 #include "app/commands/output/pending_outputs.h"
@@ -12,6 +13,7 @@
 #include "core/tagging/words.h"
 #include "file/io/paths.h"
 #include "onnx_tag/error.h"
+#include "uses/weights/lora.h"
 #include "uses/weights/refit_writer.h"
 
 namespace onnx_tag {
@@ -91,7 +93,7 @@ std::map<std::string, std::string> NewLocations(const Store& store,
 }
 
 void Write(const WeightsOptions& options, const Refitting& refit, Inputs inputs,
-           const std::vector<const weights::Checkpoint*>& read,
+           const std::vector<std::unique_ptr<const weights::Checkpoint>>& read,
            Terminal& terminal, Result& result, std::string& path) {
   const ModelFile& file = *refit.model->file();
   path = ModelDestination(options.model, options.write, "refit");
@@ -110,7 +112,7 @@ void Write(const WeightsOptions& options, const Refitting& refit, Inputs inputs,
   AddModelInputs(file, inputs);
   PendingOutputs outputs(file.file(), inputs, options.write, terminal);
   const auto check = [&] {
-    for (const weights::Checkpoint* one : read) one->CheckUnchanged();
+    for (const auto& one : read) one->CheckUnchanged();
   };
   for (const auto& [old_name, name] : locations) {
     outputs.AddWeights(JoinPath(ParentFolder(path), name),
@@ -137,25 +139,40 @@ Result Refit(const WeightsOptions& options,
              Terminal& terminal) {
   const ModelFile& file = *model->file();
   Inputs inputs = model->inputs();
-  std::vector<const weights::Checkpoint*> read;
-  const weights::Checkpoint now = weights::Checkpoint::Open(options.refit);
-  now.AddTo(inputs, "--refit");
-  read.push_back(&now);
-  std::optional<weights::Checkpoint> was;
-  if (!options.was.empty()) {
-    was = weights::Checkpoint::Open(options.was);
-    was->AddTo(inputs, "--was");
-    read.push_back(&*was);
+  std::vector<std::unique_ptr<const weights::Checkpoint>> read;
+  const auto open = [&](const std::string& path, std::string_view what) {
+    if (path.empty()) return static_cast<const weights::Checkpoint*>(nullptr);
+    read.push_back(std::make_unique<const weights::Checkpoint>(
+        weights::Checkpoint::Open(path)));
+    read.back()->AddTo(inputs, what);
+    return read.back().get();
+  };
+  weights::RefitRequest request;
+  request.was = open(options.was, "--was");
+  request.now =
+      options.refit.empty() ? request.was : open(options.refit, "--refit");
+  request.keep = options.keep;
+  if (!options.lora.empty()) {
+    const std::string path = JoinPath(options.lora, "adapter_config.json");
+    const std::string config = ReadWholeFile(path);
+    inputs.Add(path, "--lora");
+    const std::string adapter = JoinPath(options.lora, "adapter_model");
+    const std::string_view end =
+        Exists(adapter + ".bin") ? ".bin" : ".safetensors";
+    try {
+      request.added = weights::ReadLora(
+          config, *open(adapter + std::string(end), "--lora"), *request.now);
+    } catch (const Error& error) {
+      throw error.In(options.lora);
+    }
   }
-  const weights::RefitRequest request{
-      .was = was ? &*was : nullptr, .now = &now, .keep = options.keep};
   Store store(file);
   RefitPlan plan = file.Map([&](const Model& graph) {
     return weights::PlanRefit(graph, model->tagging(), store, request);
   });
-  for (const weights::Checkpoint* one : read) one->CheckUnchanged();
-  const auto refit = std::make_shared<const Refitting>(
-      Refitting{model, std::move(store), std::move(plan), was.has_value()});
+  for (const auto& one : read) one->CheckUnchanged();
+  const auto refit = std::make_shared<const Refitting>(Refitting{
+      model, std::move(store), std::move(plan), request.was != nullptr});
 
   Result result;
   const std::uint64_t refused = refit->Count(Fate::kRefused);
@@ -163,7 +180,10 @@ Result Refit(const WeightsOptions& options,
               Count(refit->plan.rows.size(), "tensor"),
               refit->Count(Fate::kWritten), refit->Count(Fate::kKept), refused);
   std::string path;
-  if (refused == 0 || options.partial) {
+  const bool lost = std::any_of(
+      refit->plan.unused.begin(), refit->plan.unused.end(),
+      [&](const std::string& name) { return request.added.contains(name); });
+  if ((refused == 0 && !lost) || options.partial) {
     Write(options, *refit, inputs, read, terminal, result, path);
   }
   if (!refit->plan.unused.empty()) {
@@ -183,13 +203,18 @@ Result Refit(const WeightsOptions& options,
                                {"unused", refit->plan.unused}});
   result.Line("");
   result.Add(table);
-  if (refused > 0) {
-    result.Finding(
-        "{}: {} refused{}", options.model, Count(refused, "tensor"),
-        options.partial
-            ? ""
-            : "; nothing was written\n  keep some with --keep GLOB, or write "
-              "the others with --partial");
+  if (refused > 0 || lost) {
+    const std::string what =
+        lost ? "the adapter adds to parameters that no tensor holds"
+             : Count(refused, "tensor") + " refused";
+    if (options.partial) {
+      result.Finding("{}: {}", options.model, what);
+    } else {
+      result.Finding(
+          "{}: {}; nothing was written\n  keep some with --keep GLOB, or write "
+          "the others with --partial",
+          options.model, what);
+    }
   }
   return result;
 }

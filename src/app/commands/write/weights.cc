@@ -274,7 +274,9 @@ Result RunWeights(const WeightsOptions& options, Terminal& terminal) {
     terminal.Note("{}; --strict refuses that", text);
   }
   if (options.rename) return Rename(options, *model, *list, terminal);
-  if (!options.refit.empty()) return Refit(options, model, terminal);
+  if (!options.refit.empty() || !options.lora.empty()) {
+    return Refit(options, model, terminal);
+  }
   const Table table = WeightTable(model, list);
   result.rows.push_back(table);
   result.data = Datum::Object({{"file", options.model}, {"weights", table}});

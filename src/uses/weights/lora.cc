@@ -1,0 +1,140 @@
+#include "uses/weights/lora.h"
+
+#include <cmath>
+#include <map>
+
+#include "file/json/reader.h"
+#include "file/model/element_types.h"
+#include "onnx_tag/error.h"
+
+namespace onnx_tag::weights {
+namespace {
+
+struct LoraConfig {
+  double rank = 0;
+  double alpha = 0;
+  bool by_root = false;  // rslora
+  bool fan_in_fan_out = false;
+  std::map<std::string, double> ranks = {};
+  std::map<std::string, double> alphas = {};
+};
+
+bool IsSet(json::Reader& reader) {
+  switch (reader.Peek()) {
+    case json::Kind::kBool:
+      return reader.Bool();
+    case json::Kind::kNull:
+      reader.Null();
+      return false;
+    case json::Kind::kArray:
+    case json::Kind::kObject:
+      return reader.Skip().size() > 2;
+    default:
+      reader.Skip();
+      return true;
+  }
+}
+
+LoraConfig ReadConfig(const std::string& text) {
+  LoraConfig config;
+  json::Reader reader(text);
+  const auto patterns = [&](std::map<std::string, double>& to) {
+    if (reader.Peek() != json::Kind::kObject) return;
+    reader.ForEachMember([&](std::string_view key) {
+      if (key.find_first_of("^$*+?()[]{}|\\") != std::string_view::npos) {
+        Fail(ErrorKind::kUsage, "has a pattern that is not supported: {}", key);
+      }
+      to[std::string(key)] = reader.Number();
+    });
+  };
+  reader.ForEachMember([&](std::string_view key) {
+    if (key == "peft_type") {
+      const std::string type = reader.StringOrNull();
+      if (type != "LORA") {
+        Fail(ErrorKind::kUsage, "is {}; only LORA is supported", type);
+      }
+    } else if (key == "r") {
+      config.rank = reader.Number();
+    } else if (key == "lora_alpha") {
+      config.alpha = reader.Number();
+    } else if (key == "use_rslora") {
+      config.by_root = IsSet(reader);
+    } else if (key == "fan_in_fan_out") {
+      config.fan_in_fan_out = IsSet(reader);
+    } else if (key == "rank_pattern") {
+      patterns(config.ranks);
+    } else if (key == "alpha_pattern") {
+      patterns(config.alphas);
+    } else if (key == "use_dora" || key == "modules_to_save" ||
+               key == "lora_bias" || key == "layer_replication" ||
+               key == "use_qalora" || key == "trainable_token_indices") {
+      if (IsSet(reader)) {
+        Fail(ErrorKind::kUsage, "uses {}, which is not supported", key);
+      }
+    }
+  });
+  return config;
+}
+
+double Choose(const std::map<std::string, double>& patterns,
+              std::string_view module, double otherwise) {
+  for (const auto& [key, number] : patterns) {
+    if (module == key || module.ends_with("." + key)) return number;
+  }
+  return otherwise;
+}
+
+std::vector<float> Load(const CheckpointTensor& tensor) {
+  std::vector<float> numbers(tensor.count);
+  LoadFloats(tensor, 0, tensor.count, numbers.data());
+  return numbers;
+}
+
+}  // namespace
+
+std::unordered_map<std::string, LowRank> ReadLora(const std::string& text,
+                                                  const Checkpoint& adapter,
+                                                  const Checkpoint& base) {
+  constexpr std::string_view kHead = "base_model.model.";
+  constexpr std::string_view kA = ".lora_A.weight";
+  constexpr std::string_view kB = ".lora_B.weight";
+  const LoraConfig config = ReadConfig(text);
+  std::unordered_map<std::string, LowRank> added;
+  for (const CheckpointTensor& a : adapter.tensors()) {
+    const bool is_b = a.name.ends_with(kB);
+    if (!a.name.starts_with(kHead) || (!is_b && !a.name.ends_with(kA)) ||
+        a.dims.size() != 2 || !IsFloat(a.type)) {
+      Fail(ErrorKind::kUsage, "{}: is no part of a plain LoRA", a.name);
+    }
+    const std::string module =
+        a.name.substr(kHead.size(), a.name.size() - kHead.size() - kA.size());
+    const CheckpointTensor* const b =
+        adapter.Find(std::string(kHead) + module + std::string(is_b ? kA : kB));
+    const CheckpointTensor* const weight = base.Find(module + ".weight");
+    if (b == nullptr) {
+      Fail(ErrorKind::kUsage, "{}: its other matrix is missing", a.name);
+    }
+    if (is_b) continue;
+    const double rank = Choose(config.ranks, module, config.rank);
+    if (weight == nullptr) {
+      Fail(ErrorKind::kUsage, "{}.weight: the checkpoint has none", module);
+    }
+    std::vector<std::int64_t> dims = {b->dims[0], a.dims[1]};
+    if (config.fan_in_fan_out) std::swap(dims[0], dims[1]);
+    if (a.dims[0] < 1 || a.dims[0] != b->dims[1] || weight->dims != dims ||
+        !IsFloat(weight->type) || double(a.dims[0]) != rank) {
+      Fail(ErrorKind::kUsage, "{}: {} and {} of rank {} do not fit a weight {}",
+           module, DimsText(a.dims), DimsText(b->dims), rank,
+           DimsText(weight->dims));
+    }
+    const double alpha = Choose(config.alphas, module, config.alpha);
+    const double scale = alpha / (config.by_root ? std::sqrt(rank) : rank);
+    added[module + ".weight"] = {
+        Load(a), Load(*b), static_cast<std::uint64_t>(a.dims[0]),
+        static_cast<float>(scale), config.fan_in_fan_out};
+  }
+  if (added.empty()) Fail(ErrorKind::kUsage, "adds to no weight");
+  return added;
+}
+
+}  // namespace onnx_tag::weights

@@ -1,0 +1,203 @@
+// How PlanRefit() works: each tensor is matched with the old checkpoint, then
+// doubts are settled.
+#ifndef ONNX_TAG_USES_WEIGHTS_PLANNER_H_
+#define ONNX_TAG_USES_WEIGHTS_PLANNER_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "uses/weights/block_search.h"
+#include "uses/weights/refit.h"
+#include "uses/weights/use_reader.h"
+#include "uses/weights/weight_map.h"
+
+namespace onnx_tag::weights {
+
+constexpr std::uint32_t kNoTensor = 0xffffffff;
+// Fewer numbers are equal by chance.
+constexpr std::uint64_t kWeak = 4;
+// Longer tensors of floats are parameters until something else is known.
+constexpr std::uint64_t kSmall = 16;
+constexpr float kEpsilons[] = {1e-5F, 1e-3F, 1e-6F,  1e-4F,
+                               1e-2F, 1e-8F, 1e-12F, 0};
+
+// A quantized tensor with its scale and its zero point.
+struct QuantizedGroup {
+  std::uint32_t scale = kNoTensor;
+  std::uint32_t zero = kNoTensor;
+  std::uint32_t weight = kNoTensor;  // of a bias
+  Numbers numbers;
+};
+
+struct Norm {
+  std::uint32_t weight, bias, mean, variance;
+  std::uint64_t size;
+};
+
+// What is found for one tensor.
+struct Match {
+  std::shared_ptr<const Recipe> recipe;
+  std::vector<std::pair<std::size_t, Block>> others;
+  std::string doubt;  // why it is not believed; "" if it is
+};
+
+class Planner {
+ public:
+  Planner(const Model& model, const Tagging& tagging, const Store& store,
+          const RefitRequest& request);
+
+  RefitPlan Run();
+
+ private:
+  using Part = Made::Part;
+  using Values = Recipe::Values;
+  using Style = Scheme::Style;
+
+  static Side SideOf(const Checkpoint& checkpoint);
+
+  // The new parameters, and why some cannot be used.
+  void FindNow();
+
+  bool Differs(std::uint32_t parameter) const;
+
+  std::uint32_t FindParameter(const std::string& name) const;
+
+  void FindNorms();
+
+  const Weight& HintOf(std::uint32_t tensor) const;
+
+  std::vector<std::uint32_t> Preferred(std::uint32_t tensor) const;
+
+  std::uint32_t TensorAt(NodeId node, std::size_t slot) const;
+  std::uint32_t TensorNamed(const std::string& name) const;
+
+  // The tensor there, or the one whose rows are taken there.
+  std::uint32_t QuantizedAt(NodeId node, std::size_t slot) const;
+
+  void FindGroup(std::uint32_t i);
+
+  bool FillNumbers(const Stored& stored, NodeId node, Op op,
+                   QuantizedGroup& group) const;
+
+  void MatchAll();
+
+  // Gives tensor `to` a part of what the recipe of tensor `from` makes.
+  void Take(std::uint32_t from, std::uint32_t to, Part part);
+
+  std::string Text(const Recipe& recipe, Part part, std::int32_t scale_type,
+                   std::int32_t type) const;
+
+  Match MatchOne(std::uint32_t i) const;
+
+  // The first way to put the numbers together that `proves` believes.
+  Match FindBase(std::uint32_t i, const Numbers& numbers,
+                 const std::function<bool(Recipe&)>& proves) const;
+
+  static Numbers PlainNumbers(const Stored& stored);
+
+  bool Proves(const Recipe& recipe, std::uint32_t i) const;
+
+  // Whole numbers that a buffer of this name has.
+  Match MatchWhole(std::uint32_t i) const;
+
+  // The parameters that a changed tensor may come from, likely ones first.
+  std::vector<std::uint32_t> SameCount(std::uint32_t i,
+                                       std::uint64_t count) const;
+
+  static Recipe Whole(std::uint32_t parameter, std::uint64_t count);
+
+  // Whether a few numbers are almost what the recipe gives.
+  bool IsNear(const Recipe& recipe, const Numbers& numbers) const;
+
+  // A root or a power of a whole number, as attention divides by; others may be
+  // a parameter themselves.
+  bool IsConstantFactor(float factor) const;
+
+  std::optional<Recipe> MatchScaled(const Numbers& numbers, std::uint32_t one,
+                                    std::uint32_t i) const;
+
+  Match MatchQuantized(std::uint32_t i, const QuantizedGroup& group) const;
+
+  bool Holds(const Made& made, Part part, std::uint32_t i) const;
+
+  // The bias of a convolution that a norm is folded into.
+  Recipe FoldedBias(const Recipe& weight, std::uint64_t count) const;
+
+  // It may look like another parameter while the norm is new: the weight
+  // decides.
+  void FoldBiases(std::uint32_t i);
+
+  // An int32 bias: its scale is that of the input times that of the weight.
+  std::shared_ptr<const Recipe> MatchBias(std::uint32_t i);
+
+  // The quantized weight of a product, and the scale of its input.
+  std::pair<std::uint32_t, float> WeightOf(NodeId node) const;
+
+  // Numbers that prove nothing need the word of the node that reads them.
+  std::string Doubt(std::uint32_t i, const Match& match) const;
+
+  bool IsFloatOrQuantized(std::uint32_t i) const;
+
+  bool IsUniform(const Block& block) const;
+
+  // Whether the nodes that read it are of one module, so that no optimizer
+  // merged tensors that happened to be equal.
+  bool IsReadByOne(std::uint32_t i) const;
+
+  // Whether both are equal in the new checkpoint, too.
+  bool SameNow(Block a, Block b) const;
+
+  // Without an old checkpoint: exact names, where nothing can be folded in.
+  void TakeName(std::uint32_t i);
+
+  // What has no recipe is kept if it holds no parameter, else refused.
+  void Settle();
+
+  // A number that equals a parameter by chance.
+  bool IsWeakConstant(std::uint32_t i) const;
+
+  std::string WhyKept(std::uint32_t i) const;
+
+  // Whether it is a scale or zero point of a tensor of the model.
+  bool ScalesTensor(const Use& use) const;
+
+  // Whether a recurrent layer starts with it, perhaps repeated.
+  bool IsState(NodeId node, std::uint32_t slot) const;
+
+  // Whether it is almost a function of a parameter: exp(logit_scale).
+  bool LooksComputed(const Numbers& numbers) const;
+
+  std::string WhyRefused(std::uint32_t i) const;
+
+  const Model& model_;
+  const Tagging& tagging_;
+  const std::vector<Stored>& tensors_;
+  const RefitRequest& request_;
+  const UseReader reader_;
+  const Uses uses_;
+  const std::vector<Weight> hints_;
+  const Side old_;
+  Side now_;
+  std::vector<std::string> unusable_;  // by parameter: why; "" if it is fine
+  const BlockSearch search_;
+  std::vector<Norm> norms_;
+  std::unordered_map<ValueId, std::uint32_t> by_value_;
+  std::unordered_map<std::string, std::uint32_t> by_name_;
+  std::unordered_map<std::string_view, std::uint32_t> parameters_;
+  std::map<std::uint32_t, QuantizedGroup> groups_;  // by quantized tensor
+  std::map<std::uint32_t, QuantizedGroup> biases_;
+  std::map<std::uint32_t, std::uint32_t> helpers_;  // what they belong to
+  std::map<std::uint32_t, std::string> refused_;
+  std::vector<Match> matches_;
+  std::vector<RefitRow> rows_;
+};
+
+}  // namespace onnx_tag::weights
+
+#endif  // ONNX_TAG_USES_WEIGHTS_PLANNER_H_

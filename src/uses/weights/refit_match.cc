@@ -1,0 +1,388 @@
+// The transform that gives the numbers of a tensor.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <exception>
+#include <set>
+#include <thread>
+
+#include "base/worker_pool.h"
+#include "file/model/element_types.h"
+#include "onnx_tag/error.h"
+#include "uses/weights/planner.h"
+
+namespace onnx_tag::weights {
+
+void Planner::MatchAll() {
+  matches_.resize(tensors_.size());
+  std::vector<std::exception_ptr> errors(tensors_.size());
+  Mailbox<std::size_t> done;
+  const WorkerPool pool(std::max(1u, std::thread::hardware_concurrency()),
+                        tensors_.size(), [&](std::size_t i) {
+                          try {
+                            matches_[i] =
+                                MatchOne(static_cast<std::uint32_t>(i));
+                          } catch (...) {
+                            errors[i] = std::current_exception();
+                          }
+                          done.Put(i);
+                        });
+  for (std::size_t i = 0; i < tensors_.size();) {
+    if (done.Take(std::chrono::seconds(1))) ++i;
+  }
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+  for (std::uint32_t i = 0; i < tensors_.size(); ++i) FoldBiases(i);
+  for (std::uint32_t i = 0; i < tensors_.size(); ++i) {
+    if (matches_[i].recipe == nullptr) matches_[i].recipe = MatchBias(i);
+  }
+  for (std::uint32_t i = 0; i < tensors_.size(); ++i) {
+    if (matches_[i].recipe == nullptr) continue;
+    matches_[i].doubt = Doubt(i, matches_[i]);
+    const auto group = groups_.find(i);
+    if (group == groups_.end() && tensors_[i].type != kInt32) {
+      Take(i, i, Part::kNumbers);
+      continue;
+    }
+    const QuantizedGroup& parts =
+        group == groups_.end() ? biases_.at(i) : group->second;
+    Take(i, i, Part::kNumbers);
+    Take(i, parts.scale, Part::kScale);
+    Take(i, parts.zero, Part::kZero);
+  }
+}
+
+void Planner::Take(std::uint32_t from, std::uint32_t to, Part part) {
+  if (to == kNoTensor) return;
+  const Match& match = matches_[from];
+  RefitRow& row = rows_[to];
+  const auto parts =
+      biases_.contains(from) ? biases_.at(from) : QuantizedGroup();
+  const auto at = groups_.find(from);
+  const std::uint32_t scale =
+      at == groups_.end() ? parts.scale : at->second.scale;
+  const std::int32_t scale_type =
+      scale == kNoTensor ? kFloat : tensors_[scale].type;
+  std::string why = match.doubt;
+  for (const std::uint32_t one : match.recipe->Parameters()) {
+    if (!unusable_[one].empty()) why = unusable_[one];
+  }
+  if (row.recipe != nullptr && row.recipe != match.recipe &&
+      Text(*row.recipe, row.part, row.scale_type, tensors_[to].type) !=
+          Text(*match.recipe, part, scale_type, tensors_[to].type)) {
+    why = "tensors that differ in the new checkpoint share it";
+  }
+  row.part = part;
+  row.scale_type = scale_type;
+  row.recipe = match.recipe;
+  row.transform = match.recipe->Name(tensors_[to].type);
+  if (part != Part::kNumbers) {
+    row.transform = part == Part::kScale ? "scale" : "zero point";
+  }
+  row.parameters.clear();
+  for (const std::uint32_t one : match.recipe->Parameters()) {
+    row.parameters.push_back(old_[one].tensor->name);
+  }
+  if (!why.empty()) row.why = why;
+  row.fate = row.why.empty() ? Fate::kWritten : Fate::kRefused;
+}
+
+std::string Planner::Text(const Recipe& recipe, Part part,
+                          std::int32_t scale_type, std::int32_t type) const {
+  std::string text;
+  for (const std::uint32_t one : recipe.Parameters()) {
+    if (!unusable_[one].empty()) return text;
+  }
+  Made(recipe, now_, scale_type).Emit(part, type, [&](Bytes bytes) {
+    text += bytes;
+    return true;
+  });
+  return text;
+}
+
+Match Planner::MatchOne(std::uint32_t i) const {
+  const Stored& stored = tensors_[i];
+  const auto group = groups_.find(i);
+  if (group != groups_.end()) return MatchQuantized(i, group->second);
+  if (stored.bytes.empty() || helpers_.contains(i)) return {};
+  if (!IsFloat(stored.type)) return MatchWhole(i);
+  const Numbers numbers = PlainNumbers(stored);
+  const std::size_t clamps = stored.type == kFloat16 ? kClamps.size() : 1;
+  Match match = FindBase(i, numbers, [&](Recipe& recipe) {
+    for (recipe.clamp = 0; recipe.clamp < clamps; ++recipe.clamp) {
+      if (Proves(recipe, i)) return true;
+    }
+    return false;
+  });
+  if (match.recipe != nullptr) return match;
+  for (const std::uint32_t one : SameCount(i, numbers.count)) {
+    if (auto recipe = MatchScaled(numbers, one, i)) {
+      return {std::make_shared<Recipe>(*recipe), {}, ""};
+    }
+  }
+  return {};
+}
+
+Match Planner::FindBase(std::uint32_t i, const Numbers& numbers,
+                        const std::function<bool(Recipe&)>& proves) const {
+  Recipe recipe;
+  recipe.count = numbers.count;
+  recipe.groups = numbers.groups;
+  for (const View view : {View::kFlat, View::kTransposed, View::kColumns}) {
+    const auto blocks = search_.Find(numbers, view, Preferred(i));
+    if (!blocks) continue;
+    recipe.blocks = blocks->blocks;
+    if (proves(recipe)) {
+      return {std::make_shared<Recipe>(recipe), blocks->others, ""};
+    }
+  }
+  if (norms_.empty()) return {};
+  for (const std::uint32_t one : SameCount(i, numbers.count)) {
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      const CheckpointTensor& weight = *old_[one].tensor;
+      if (weight.dims.size() < 2) continue;
+      recipe = Whole(one, numbers.count);
+      recipe.groups = numbers.groups;
+      recipe.values = Values::kFolded;
+      recipe.channel.channels = static_cast<std::uint64_t>(weight.dims[axis]);
+      for (std::size_t k = axis + 1; k < weight.dims.size(); ++k) {
+        recipe.channel.inner *= static_cast<std::uint64_t>(weight.dims[k]);
+      }
+      for (const Norm& norm : norms_) {
+        if (norm.size != recipe.channel.channels) continue;
+        recipe.weight = norm.weight;
+        recipe.variance = norm.variance;
+        for (const float epsilon : kEpsilons) {
+          recipe.epsilon = epsilon;
+          if (!IsNear(recipe, numbers) || !proves(recipe)) continue;
+          recipe.bias = norm.bias;
+          recipe.mean = norm.mean;
+          return {std::make_shared<Recipe>(recipe), {}, ""};
+        }
+      }
+    }
+  }
+  return {};
+}
+
+Numbers Planner::PlainNumbers(const Stored& stored) {
+  Numbers numbers;
+  numbers.type = stored.type;
+  numbers.bytes = stored.bytes;
+  numbers.count = stored.count;
+  numbers.dims.assign(stored.dims.begin(), stored.dims.end());
+  return numbers;
+}
+
+bool Planner::Proves(const Recipe& recipe, std::uint32_t i) const {
+  return Made(recipe, old_, kFloat)
+      .Equals(Part::kNumbers, tensors_[i].type, tensors_[i].bytes);
+}
+
+Match Planner::MatchWhole(std::uint32_t i) const {
+  const std::uint32_t one = FindParameter(tensors_[i].name);
+  if (one == kNoParameter || old_[one].tensor->type != tensors_[i].type ||
+      old_[one].tensor->bytes != tensors_[i].bytes || !Differs(one)) {
+    return {};
+  }
+  return {std::make_shared<Recipe>(Whole(one, tensors_[i].count)), {}, ""};
+}
+
+std::vector<std::uint32_t> Planner::SameCount(std::uint32_t i,
+                                              std::uint64_t count) const {
+  std::vector<std::uint32_t> found = Preferred(i);
+  for (std::uint32_t one = 0; one < old_.size(); ++one) found.push_back(one);
+  std::erase_if(found, [&](std::uint32_t one) {
+    return old_[one].tensor->count != count || !IsFloat(old_[one].tensor->type);
+  });
+  return found;
+}
+
+Recipe Planner::Whole(std::uint32_t parameter, std::uint64_t count) {
+  Recipe recipe;
+  recipe.count = count;
+  recipe.blocks = {{parameter, 0, 1, count, count, 0, count, 1}};
+  return recipe;
+}
+
+bool Planner::IsNear(const Recipe& recipe, const Numbers& numbers) const {
+  const Made made(recipe, old_, kFloat);
+  for (std::uint64_t k = 0; k < 16; ++k) {
+    const std::uint64_t at = k * (numbers.count - 1) / 15;
+    float number = 0;
+    made.Floats(at, 1, &number);
+    const float slack = std::max(numbers.Slack(at), std::fabs(number) * 4e-7F);
+    if (!(std::fabs(numbers.At(at) - number) <= slack)) return false;
+  }
+  return true;
+}
+
+bool Planner::IsConstantFactor(float factor) const {
+  const double square = double{factor} * double{factor};
+  for (const double power :
+       {square, 1 / square, square * square, 1 / (square * square)}) {
+    if (!(power >= 1 && power <= 1e6) || factor == 1) continue;
+    if (std::fabs(power / std::round(power) - 1) > 1e-6) continue;
+    Numbers number;
+    number.type = kFloat;
+    number.count = 1;
+    number.bytes = Bytes(reinterpret_cast<const char*>(&factor),
+                         sizeof factor);  // NOLINT
+    return !LooksComputed(number);
+  }
+  return false;
+}
+
+std::optional<Recipe> Planner::MatchScaled(const Numbers& numbers,
+                                           std::uint32_t one,
+                                           std::uint32_t i) const {
+  if (numbers.type != kFloat || numbers.count <= kWeak) return std::nullopt;
+  std::uint64_t largest = 0;
+  for (std::uint64_t k = 1; k < 16; ++k) {
+    const std::uint64_t at = k * (numbers.count - 1) / 15;
+    if (std::fabs(old_[one].tensor->At(at)) >
+        std::fabs(old_[one].tensor->At(largest))) {
+      largest = at;
+    }
+  }
+  Recipe recipe = Whole(one, numbers.count);
+  recipe.values = Values::kScaled;
+  const float factor = numbers.At(largest) / old_[one].tensor->At(largest);
+  recipe.factor = factor;
+  if (!IsConstantFactor(factor) || !IsNear(recipe, numbers)) {
+    return std::nullopt;
+  }
+  for (const float near : {factor, std::nextafter(factor, 0.0F),
+                           std::nextafter(factor, 2 * factor)}) {
+    recipe.factor = near;
+    if (Proves(recipe, i)) return recipe;
+  }
+  return std::nullopt;
+}
+
+std::string Planner::Doubt(std::uint32_t i, const Match& match) const {
+  const auto group = groups_.find(i);
+  const Numbers numbers = group == groups_.end() ? PlainNumbers(tensors_[i])
+                                                 : group->second.numbers;
+  if (match.recipe->values != Values::kPlain || !IsFloatOrQuantized(i))
+    return "";
+  const std::vector<std::uint32_t> preferred = Preferred(i);
+  for (std::size_t k = 0; k < match.recipe->blocks.size(); ++k) {
+    const Block& block = match.recipe->blocks[k];
+    const bool weak =
+        block.rows * block.cols <= kWeak ||
+        (tensors_[i].type != kInt32 &&
+         numbers.IsUniform(block.out, block.rows == 1 ? block.cols : 1) &&
+         IsUniform(block));
+    std::string other;
+    for (const auto& [index, fits] : match.others) {
+      if (index == k && !SameNow(block, fits)) {
+        other = old_[fits.parameter].tensor->name;
+      }
+    }
+    if (!weak && other.empty()) continue;
+    const std::string& name = old_[block.parameter].tensor->name;
+    const bool told = std::find(preferred.begin(), preferred.end(),
+                                block.parameter) != preferred.end();
+    if (other.empty() ? told || tensors_[i].name == name
+                      : told && IsReadByOne(i)) {
+      continue;
+    }
+    if (!other.empty()) {
+      return Message(
+          "{} and {} have these numbers in the old checkpoint, and others in "
+          "the new one",
+          name, other);
+    }
+    return Message("its numbers are all equal, as those of {} are", name);
+  }
+  return "";
+}
+
+bool Planner::IsFloatOrQuantized(std::uint32_t i) const {
+  return IsFloat(tensors_[i].type) || groups_.contains(i) ||
+         tensors_[i].type == kInt32;
+}
+
+bool Planner::IsUniform(const Block& block) const {
+  const CheckpointTensor& tensor = *old_[block.parameter].tensor;
+  const float first = tensor.At(block.src);
+  for (std::uint64_t k = 0;
+       k < std::min<std::uint64_t>(block.rows * block.cols, 4096); ++k) {
+    const std::uint64_t row = k / block.cols % block.rows;
+    if (tensor.At(block.src + row * block.src_row +
+                  k % block.cols * block.src_col) != first) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Planner::IsReadByOne(std::uint32_t i) const {
+  std::set<ModuleId> modules;
+  for (const Use& use : uses_.Of(tensors_[i].value)) {
+    modules.insert(tagging_.tags[use.node].module);
+  }
+  return modules.size() == 1 && !modules.contains(kNo<ModuleId>) &&
+         HintOf(i).change != Change::kTied;
+}
+
+bool Planner::SameNow(Block a, Block b) const {
+  if (!unusable_[a.parameter].empty() || !unusable_[b.parameter].empty())
+    return false;
+  if (a.parameter == b.parameter && a.src == b.src) return true;
+  Recipe first;
+  Recipe second;
+  a.out = b.out = 0;
+  a.out_row = b.out_row = a.cols;
+  first.count = second.count = a.rows * a.cols;
+  first.blocks = {a};
+  second.blocks = {b};
+  const Made made(second, now_, kFloat);
+  bool same = true;
+  std::uint64_t at = 0;
+  std::vector<float> numbers;
+  Made(first, now_, kFloat).Emit(Part::kNumbers, kFloat, [&](Bytes bytes) {
+    numbers.resize(bytes.size() / sizeof(float));
+    made.Floats(at, numbers.size(), numbers.data());
+    same = std::memcmp(numbers.data(), bytes.data(), bytes.size()) == 0;
+    at += numbers.size();
+    return same;
+  });
+  return same;
+}
+
+bool Planner::LooksComputed(const Numbers& numbers) const {
+  using Function = double (*)(double);
+  static constexpr Function kFunctions[] = {
+      [](double x) { return x; },
+      [](double x) { return std::exp(x); },
+      [](double x) { return -std::exp(x); },
+      [](double x) { return std::log1p(std::exp(x)); },
+      [](double x) { return 1 / (1 + std::exp(-x)); },
+      [](double x) { return std::tanh(x); },
+      [](double x) { return 1 / x; },
+      [](double x) { return x * x; },
+      [](double x) { return std::sqrt(x); }};
+  for (std::uint32_t one = 0; one < old_.size(); ++one) {
+    const CheckpointTensor& tensor = *old_[one].tensor;
+    if (tensor.count != numbers.count || !IsFloat(tensor.type) || !Differs(one))
+      continue;
+    for (const Function function : kFunctions) {
+      bool same = true;
+      for (std::uint64_t k = 0; same && k < numbers.count; ++k) {
+        const double x = tensor.At(k);
+        const double made = function(x);
+        same = x != 0 && x != 1 &&
+               std::fabs(numbers.At(k) - made) <=
+                   1e-5 * std::fabs(made) + double{numbers.Slack(k)};
+      }
+      if (same) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace onnx_tag::weights

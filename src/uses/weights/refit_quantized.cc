@@ -1,0 +1,312 @@
+// Quantized tensors with their scales, and biases that belong to weights.
+#include <algorithm>
+#include <set>
+
+#include "file/model/attributes.h"
+#include "file/model/element_types.h"
+#include "uses/weights/planner.h"
+
+namespace onnx_tag::weights {
+
+std::uint32_t Planner::TensorAt(NodeId node, std::size_t slot) const {
+  const auto inputs = model_.Inputs(node);
+  if (slot >= inputs.size()) return kNoTensor;
+  const auto at = by_value_.find(inputs[slot]);
+  return at == by_value_.end() ? kNoTensor : at->second;
+}
+
+std::uint32_t Planner::TensorNamed(const std::string& name) const {
+  const auto at = by_name_.find(name);
+  return at == by_name_.end() ? kNoTensor : at->second;
+}
+
+std::uint32_t Planner::QuantizedAt(NodeId node, std::size_t slot) const {
+  const std::uint32_t direct = TensorAt(node, slot);
+  const auto inputs = model_.Inputs(node);
+  if (direct != kNoTensor || slot >= inputs.size() ||
+      inputs[slot] == kNo<ValueId>) {
+    return direct;
+  }
+  const NodeId before = model_.Producer(inputs[slot]);
+  return reader_.ops().Is(before, OpKind::kLookup) ? TensorAt(before, 0)
+                                                   : kNoTensor;
+}
+
+void Planner::FindGroup(std::uint32_t i) {
+  const Stored& stored = tensors_[i];
+  if ((stored.type != kInt8 && stored.type != kUint8) || stored.bytes.empty()) {
+    return;
+  }
+  std::vector<NodeId> readers;
+  for (const NodeId node : model_.Consumers(stored.value)) {
+    readers.push_back(node);
+    if (!reader_.ops().Is(node, OpKind::kLookup)) continue;
+    const auto next = model_.Consumers(model_.Outputs(node)[0]);
+    readers.insert(readers.end(), next.begin(), next.end());
+  }
+  for (const NodeId node : readers) {
+    const Op op = reader_.ops()[node];
+    const Operator& about = Describe(op);
+    const auto slot =
+        about.FindInput({Operand::kQuantized, Operand::kQkvWeight});
+    if (QuantizedAt(node, slot) != i) continue;
+    QuantizedGroup group;
+    group.scale = TensorAt(node, about.FindInput({Operand::kScale}));
+    group.zero = TensorAt(node, about.FindInput({Operand::kZeroPoint}));
+    constexpr std::string_view kEnd = "_quantized";
+    if (group.scale == kNoTensor && stored.name.ends_with(kEnd)) {
+      group.scale = TensorNamed(
+          stored.name.substr(0, stored.name.size() - kEnd.size()) + "_scale");
+    }
+    if (group.scale == kNoTensor || !FillNumbers(stored, node, op, group)) {
+      continue;
+    }
+    for (const std::uint32_t helper : {group.scale, group.zero}) {
+      if (helper != kNoTensor) helpers_.emplace(helper, i);
+    }
+    groups_.emplace(i, std::move(group));
+    return;
+  }
+}
+
+bool Planner::FillNumbers(const Stored& stored, NodeId node, Op op,
+                          QuantizedGroup& group) const {
+  const Stored& scale = tensors_[group.scale];
+  Numbers& numbers = group.numbers;
+  numbers.type = stored.type;
+  numbers.bytes = stored.bytes;
+  numbers.quantized = true;
+  numbers.dims.assign(stored.dims.begin(), stored.dims.end());
+  numbers.count = stored.count;
+  if (scale.bytes.empty() || !IsFloat(scale.type)) return false;
+  CheckpointTensor values{"", scale.type, {}, scale.count, scale.bytes};
+  numbers.scales.resize(scale.count);
+  LoadFloats(values, 0, scale.count, numbers.scales.data());
+  const Bytes zeros =
+      group.zero == kNoTensor ? Bytes() : tensors_[group.zero].bytes;
+  if (op == Op::kMatMulNBits) {
+    const Bytes bytes = model_.NodeBytes(node);
+    const auto n = static_cast<std::uint64_t>(IntAttribute(bytes, "N", 0));
+    Groups& g = numbers.groups;
+    g.row = static_cast<std::uint64_t>(IntAttribute(bytes, "K", 0));
+    g.block = static_cast<std::uint64_t>(IntAttribute(bytes, "block_size", 0));
+    g.bits = static_cast<std::uint32_t>(IntAttribute(bytes, "bits", 4));
+    if (g.row == 0 || g.block == 0 || (g.bits != 4 && g.bits != 8) ||
+        scale.count != n * g.blocks() ||
+        stored.count != scale.count * ((g.block * g.bits + 7) / 8)) {
+      return false;
+    }
+    numbers.dims = {n, g.row};
+    numbers.count = n * g.row;
+    const std::uint64_t line = (g.blocks() * g.bits + 7) / 8;
+    if (!zeros.empty() && zeros.size() != n * line) return false;
+    for (std::uint64_t i = 0; i < scale.count; ++i) {
+      int zero = 1 << (g.bits - 1);
+      if (!zeros.empty()) {
+        const std::uint64_t bit = i % g.blocks() * g.bits;
+        zero = static_cast<unsigned char>(
+                   zeros[i / g.blocks() * line + bit / 8]) >>
+                   bit % 8 &
+               ((1 << g.bits) - 1);
+      }
+      numbers.zeros.push_back(zero);
+    }
+    return true;
+  }
+  for (const char zero : zeros) {
+    numbers.zeros.push_back(stored.type == kInt8
+                                ? static_cast<signed char>(zero)
+                                : static_cast<unsigned char>(zero));
+  }
+  if (scale.count == 1) return true;
+  // One scale for each channel: of convolutions the first axis, of products
+  // the last, unless the node says it.
+  const auto rank = static_cast<std::int64_t>(stored.dims.size());
+  std::int64_t axis =
+      reader_.ops().Is(node, OpKind::kConvolution) ? 0 : rank - 1;
+  if (op == Op::kDequantizeLinear) {
+    axis = IntAttribute(model_.NodeBytes(node), "axis", 1);
+    if (IntAttribute(model_.NodeBytes(node), "block_size", 0) != 0)
+      return false;
+  }
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank) return false;
+  const auto at = static_cast<std::size_t>(axis);
+  numbers.groups.channels = numbers.dims[at];
+  for (std::size_t i = at + 1; i < numbers.dims.size(); ++i) {
+    numbers.groups.inner *= numbers.dims[i];
+  }
+  return numbers.groups.channels == scale.count &&
+         (numbers.zeros.size() <= 1 || numbers.zeros.size() == scale.count);
+}
+
+Match Planner::MatchQuantized(std::uint32_t i,
+                              const QuantizedGroup& group) const {
+  const Numbers& numbers = group.numbers;
+  return FindBase(i, numbers, [&](Recipe& recipe) {
+    for (const Scheme& scheme : kSchemes) {
+      const bool blockwise =
+          scheme.style >= Style::kBlock && scheme.style <= Style::kBlockWide;
+      if (scheme.type != tensors_[i].type ||
+          blockwise != (numbers.groups.block > 0) ||
+          (blockwise && scheme.symmetric != (group.zero == kNoTensor))) {
+        continue;
+      }
+      recipe.scheme = &scheme;
+      const Made made(recipe, old_, tensors_[group.scale].type);
+      if (Holds(made, Part::kScale, group.scale) &&
+          (group.zero == kNoTensor || Holds(made, Part::kZero, group.zero)) &&
+          Holds(made, Part::kNumbers, i)) {
+        return true;
+      }
+    }
+    recipe.scheme = nullptr;
+    return false;
+  });
+}
+
+bool Planner::Holds(const Made& made, Part part, std::uint32_t i) const {
+  return made.Equals(part, tensors_[i].type, tensors_[i].bytes);
+}
+
+Recipe Planner::FoldedBias(const Recipe& weight, std::uint64_t count) const {
+  const std::string& name = old_[weight.blocks[0].parameter].tensor->name;
+  const std::uint32_t own =
+      FindParameter(name.substr(0, name.rfind('.') + 1) + "bias");
+  Recipe recipe = weight;
+  recipe.scheme = nullptr;
+  recipe.groups = {};
+  recipe.count = count;
+  recipe.values = Values::kFoldedBias;
+  recipe.blocks.clear();
+  if (own != kNoParameter && old_[own].tensor->count == count) {
+    recipe.blocks = Whole(own, count).blocks;
+  }
+  return recipe;
+}
+
+void Planner::FoldBiases(std::uint32_t i) {
+  const std::shared_ptr<const Recipe> weight = matches_[i].recipe;
+  if (weight == nullptr || weight->values != Values::kFolded) return;
+  const std::uint64_t size = old_[weight->variance].tensor->count;
+  std::set<std::uint32_t> biases;
+  bool read = false;
+  for (const NodeId node : model_.Consumers(tensors_[i].value)) {
+    if (TensorAt(node, 1) != i || TensorAt(node, 2) == kNoTensor) continue;
+    if (tensors_[TensorAt(node, 2)].count != size) continue;
+    biases.insert(TensorAt(node, 2));
+    read = true;
+  }
+  // A quantizer adds it in a node of its own: then its numbers must tell.
+  for (std::uint32_t k = 0; biases.empty() && k < tensors_.size(); ++k) {
+    if (tensors_[k].count == size && IsFloat(tensors_[k].type) &&
+        !tensors_[k].bytes.empty() && !helpers_.contains(k) &&
+        IsNear(FoldedBias(*weight, size), PlainNumbers(tensors_[k]))) {
+      biases.insert(k);
+    }
+  }
+  for (const std::uint32_t bias : biases) {
+    Recipe recipe = FoldedBias(*weight, size);
+    Match found;
+    for (const bool fused : {false, true}) {
+      recipe.fused = fused;
+      if (found.recipe == nullptr && Proves(recipe, bias)) {
+        found.recipe = std::make_shared<Recipe>(recipe);
+      }
+    }
+    if (found.recipe == nullptr ||
+        model_.Consumers(tensors_[bias].value).size() > 1 ||
+        (!read && biases.size() > 1)) {
+      refused_.emplace(bias,
+                       "a norm is folded into it in a way that is not known");
+    }
+    matches_[bias] = found;
+  }
+}
+
+std::shared_ptr<const Recipe> Planner::MatchBias(std::uint32_t i) {
+  const Stored& stored = tensors_[i];
+  if (stored.type != kInt32 || stored.bytes.empty()) return nullptr;
+  for (NodeId node : model_.Consumers(stored.value)) {
+    QuantizedGroup group;
+    if (reader_.ops()[node] == Op::kDequantizeLinear &&
+        TensorAt(node, 0) == i) {
+      group.scale = TensorAt(node, 1);
+      group.zero = TensorAt(node, 2);
+      const auto readers = model_.Consumers(model_.Outputs(node)[0]);
+      if (readers.empty()) continue;
+      node = readers[0];
+    }
+    const auto [weight, input_scale] = WeightOf(node);
+    if (weight == kNoTensor || matches_[weight].recipe == nullptr) continue;
+    group.weight = weight;
+    Numbers numbers = PlainNumbers(stored);
+    numbers.quantized = true;
+    numbers.groups.channels = stored.count;
+    for (const float scale : groups_.at(weight).numbers.scales) {
+      numbers.scales.push_back(scale * input_scale);
+    }
+    if (numbers.scales.size() != 1 && numbers.scales.size() != stored.count) {
+      continue;
+    }
+    const auto proves = [&, input_scale = input_scale](Recipe& recipe) {
+      recipe.scheme = &kSchemes.back();
+      recipe.of_weight = matches_[weight].recipe;
+      recipe.input_scale = input_scale;
+      recipe.groups = numbers.groups;
+      const Made made(recipe, old_, kFloat);
+      return Holds(made, Part::kNumbers, i) &&
+             (group.scale == kNoTensor ||
+              Holds(made, Part::kScale, group.scale));
+    };
+    Match match;
+    if (matches_[weight].recipe->values == Values::kFolded) {
+      Recipe recipe = FoldedBias(*matches_[weight].recipe, stored.count);
+      if (proves(recipe)) match.recipe = std::make_shared<Recipe>(recipe);
+    } else {
+      match = FindBase(i, numbers, proves);
+    }
+    if (match.recipe == nullptr) continue;
+    if (group.scale != kNoTensor) helpers_.emplace(group.scale, i);
+    biases_.emplace(i, std::move(group));
+    matches_[i].others = match.others;
+    return match.recipe;
+  }
+  return nullptr;
+}
+
+std::pair<std::uint32_t, float> Planner::WeightOf(NodeId node) const {
+  const Operator& about = Describe(reader_.ops()[node]);
+  const auto inputs = model_.Inputs(node);
+  std::uint32_t weight = TensorAt(node, about.FindInput({Operand::kQuantized}));
+  std::uint32_t scale = TensorAt(node, about.FindInput({Operand::kDataScale}));
+  if (weight == kNoTensor && inputs.size() > 1) {
+    const NodeId data =
+        inputs[0] == kNo<ValueId> ? kNo<NodeId> : model_.Producer(inputs[0]);
+    const NodeId side =
+        inputs[1] == kNo<ValueId> ? kNo<NodeId> : model_.Producer(inputs[1]);
+    if (reader_.ops()[data] != Op::kDequantizeLinear ||
+        reader_.ops()[side] != Op::kDequantizeLinear) {
+      return {kNoTensor, 0};
+    }
+    weight = TensorAt(side, 0);
+    scale = TensorAt(data, 1);
+  }
+  if (weight == kNoTensor || scale == kNoTensor || !groups_.contains(weight) ||
+      tensors_[scale].count != 1 || tensors_[scale].type != kFloat ||
+      tensors_[scale].bytes.empty()) {
+    return {kNoTensor, 0};
+  }
+  return {weight, PlainNumbers(tensors_[scale]).At(0)};
+}
+
+bool Planner::ScalesTensor(const Use& use) const {
+  return (use.operand == Operand::kScale ||
+          use.operand == Operand::kZeroPoint) &&
+         QuantizedAt(use.node, Describe(reader_.ops()[use.node])
+                                   .FindInput({Operand::kQuantized,
+                                               Operand::kQkvWeight})) !=
+             kNoTensor;
+}
+
+}  // namespace onnx_tag::weights

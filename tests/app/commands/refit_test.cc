@@ -1,0 +1,406 @@
+// weights --refit and --lora: what is written, and what is refused. The oracle
+// is the same model made from the new numbers here; tests/clients holds the
+// command against real exporters and quantizers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "support/json_schema.h"
+#include "support/onnx_models.h"
+#include "support/run_cli.h"
+#include "support/temporary_folder.h"
+
+namespace onnx_tag::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using Json = nlohmann::json;
+using Shape = std::vector<std::int64_t>;
+
+struct Array {
+  Shape shape;
+  std::vector<float> numbers;
+
+  std::string bytes() const {
+    return std::string(reinterpret_cast<const char*>(numbers.data()),
+                       numbers.size() * sizeof(float));
+  }
+};
+using State = std::map<std::string, Array>;
+
+std::size_t CountOf(const Shape& shape) {
+  std::size_t count = 1;
+  for (const std::int64_t dim : shape) count *= static_cast<std::size_t>(dim);
+  return count;
+}
+
+// Numbers between -1 and 1 that no two tensors share.
+Array Random(const Shape& shape, std::uint32_t seed) {
+  Array array{shape, std::vector<float>(CountOf(shape))};
+  std::uint32_t state = seed * 7919 + 17;
+  for (float& number : array.numbers) {
+    state = state * 1664525 + 1013904223;
+    number = static_cast<float>(state >> 8) / 8388608.0F - 1.0F;
+  }
+  return array;
+}
+
+Array Transposed(const Array& a) {
+  const auto rows = static_cast<std::size_t>(a.shape[0]);
+  const auto columns = static_cast<std::size_t>(a.shape[1]);
+  Array result{{a.shape[1], a.shape[0]}, a.numbers};
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t c = 0; c < columns; ++c) {
+      result.numbers[c * rows + r] = a.numbers[r * columns + c];
+    }
+  }
+  return result;
+}
+
+std::string Safetensors(const State& state) {
+  Json head = Json::object();
+  std::string data;
+  for (const auto& [name, array] : state) {
+    const std::size_t begin = data.size();
+    data += array.bytes();
+    head[name] = {{"dtype", "F32"},
+                  {"shape", array.shape},
+                  {"data_offsets", {begin, data.size()}}};
+  }
+  const std::string text = head.dump();
+  std::string file;
+  for (std::size_t i = 0; i < 8; ++i) {
+    file += static_cast<char>(text.size() >> (8 * i));
+  }
+  return file + text + data;
+}
+
+void AddTensor(schema::GraphProto& graph, const std::string& name,
+               const Shape& shape, int type, const std::string& bytes) {
+  schema::TensorProto* const tensor = graph.add_initializer();
+  tensor->set_name(name);
+  tensor->set_data_type(type);
+  for (const std::int64_t dim : shape) tensor->add_dims(dim);
+  tensor->set_raw_data(bytes);
+}
+
+void AddArray(schema::GraphProto& graph, const std::string& name,
+              const Array& array) {
+  AddTensor(graph, name, array.shape, 1, array.bytes());
+}
+
+State MakeState(std::uint32_t seed) {
+  return {{"fc.weight", Random({6, 5}, seed)},
+          {"fc.bias", Random({6}, seed + 1)},
+          {"conv.weight", Random({6, 3, 2, 2}, seed + 2)},
+          {"bn.weight", Random({6}, seed + 3)},
+          {"bn.bias", Random({6}, seed + 4)},
+          {"bn.running_mean", Random({6}, seed + 5)},
+          {"bn.running_var",
+           {{6}, std::vector<float>(6, 0.25F + static_cast<float>(seed))}},
+          {"q.weight", Random({8, 8}, seed + 6)},
+          {"k.weight", Random({8, 8}, seed + 7)},
+          {"v.weight", Random({8, 8}, seed + 8)},
+          {"int8.weight", Random({4, 8}, seed + 9)}};
+}
+
+// A product, a convolution with a folded norm, a packed attention and a
+// quantized product.
+std::string MakeModel(const State& state) {
+  schema::ModelProto model = ModelFromText(
+      "ir_version: 8 producer_name: 'pytorch' opset_import { version: 17 } "
+      "graph { name: 'main' }");
+  schema::GraphProto& graph = *model.mutable_graph();
+  AddNode(graph, "MatMul", "/fc/MatMul", {"x", "onnx::MatMul_9"}, {"a"});
+  AddNode(graph, "Add", "/fc/Add", {"fc.bias", "a"}, {"b"});
+  AddNode(graph, "Conv", "/conv/Conv", {"i", "onnx::Conv_1", "onnx::Conv_2"},
+          {"c"});
+  AddNode(graph, "MatMul", "/qkv/MatMul", {"y", "packed"}, {"d"});
+  AddNode(graph, "DynamicQuantizeMatMul", "/int8/MatMul",
+          {"z", "q8", "q8_scale", "q8_zero"}, {"e"})
+      ->set_domain("com.microsoft");
+  AddArray(graph, "onnx::MatMul_9", Transposed(state.at("fc.weight")));
+  AddArray(graph, "fc.bias", state.at("fc.bias"));
+
+  Array weight = state.at("conv.weight");
+  Array bias{{6}, std::vector<float>(6)};
+  for (std::size_t o = 0; o < 6; ++o) {
+    const float scale =
+        state.at("bn.weight").numbers[o] /
+        std::sqrt(state.at("bn.running_var").numbers[o] + 1e-5F);
+    for (std::size_t i = 0; i < 12; ++i) weight.numbers[o * 12 + i] *= scale;
+    // Volatile: a compiler may not fuse the product with the sum.
+    volatile float product = -state.at("bn.running_mean").numbers[o] * scale;
+    bias.numbers[o] = product + state.at("bn.bias").numbers[o];
+  }
+  AddArray(graph, "onnx::Conv_1", weight);
+  AddArray(graph, "onnx::Conv_2", bias);
+
+  Array packed{{8, 24}, std::vector<float>(8 * 24)};
+  const char* const names[] = {"q.weight", "k.weight", "v.weight"};
+  for (std::size_t part = 0; part < 3; ++part) {
+    const Array turned = Transposed(state.at(names[part]));
+    for (std::size_t r = 0; r < 8; ++r) {
+      for (std::size_t c = 0; c < 8; ++c) {
+        packed.numbers[r * 24 + part * 8 + c] = turned.numbers[r * 8 + c];
+      }
+    }
+  }
+  AddArray(graph, "packed", packed);
+
+  const Array turned = Transposed(state.at("int8.weight"));
+  float reach = 0;
+  for (const float number : turned.numbers) {
+    reach = std::max(reach, std::fabs(number));
+  }
+  const auto scale = static_cast<float>(double{reach} * 2 / 254);
+  std::string quantized;
+  for (const float number : turned.numbers) {
+    quantized += static_cast<char>(std::nearbyint(number / scale));
+  }
+  AddTensor(graph, "q8", {8, 4}, 3, quantized);
+  AddArray(graph, "q8_scale", {{1}, {scale}});
+  // As ONNX Runtime writes it: not in raw_data.
+  schema::TensorProto* const zero = graph.add_initializer();
+  zero->set_name("q8_zero");
+  zero->set_data_type(3);
+  zero->add_dims(1);
+  zero->add_int32_data(0);
+  return model.SerializeAsString();
+}
+
+class RefitTest : public ::testing::Test {
+ protected:
+  CliResult Run(const State& was, const State& now,
+                std::vector<std::string> more = {}) {
+    std::vector<std::string> words = {
+        "weights", folder_.Write("m.onnx", model_),
+        "--refit", folder_.Write("now.safetensors", Safetensors(now)),
+        "--was",   folder_.Write("was.safetensors", Safetensors(was)),
+        "-o",      folder_ / "out.onnx",
+        "--force", "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const CliResult result = RunCli(words);
+    if (result.exit < 2) {
+      static const JsonSchema schema(
+          Json::parse(ReadFile(ONNX_TAG_DOCS "/weights.schema.json")));
+      EXPECT_THAT(schema.Violations(Json::parse(result.out)), IsEmpty());
+    }
+    return result;
+  }
+  std::map<std::string, Json> Rows(const CliResult& result) {
+    std::map<std::string, Json> rows;
+    for (const Json& row : Json::parse(result.out)["tensors"]) {
+      rows[row["tensor"]] = row;
+    }
+    return rows;
+  }
+
+  const TemporaryFolder folder_;
+  std::string model_ = MakeModel(MakeState(1));
+};
+
+TEST_F(RefitTest, NewNumbersGiveTheFileThatTheyWouldHaveGiven) {
+  const CliResult result = Run(MakeState(1), MakeState(2));
+  ASSERT_EQ(result.exit, 0) << result.out << result.err;
+  EXPECT_EQ(ReadFile(folder_ / "out.onnx"), MakeModel(MakeState(2)));
+  const auto rows = Rows(result);
+  EXPECT_EQ(rows.at("onnx::MatMul_9")["transform"], "transposed");
+  EXPECT_EQ(rows.at("onnx::Conv_1")["transform"], "folded");
+  EXPECT_EQ(rows.at("packed")["transform"], "packed, transposed");
+  EXPECT_EQ(rows.at("q8")["transform"], "transposed, int8 symmetric");
+  EXPECT_EQ(rows.at("q8_scale")["transform"], "scale");
+}
+
+TEST_F(RefitTest, ATensorThatFollowsFromNothingIsRefusedAndNothingIsWritten) {
+  State was = MakeState(1);
+  was["q.weight"].numbers[5] += 0.001F;
+  const CliResult result = Run(was, MakeState(2));
+  EXPECT_EQ(result.exit, 1);
+  EXPECT_EQ(Rows(result).at("packed")["fate"], "refused");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out.onnx"));
+  EXPECT_THAT(result.err, HasSubstr("1 tensor refused; nothing was written"));
+
+  EXPECT_EQ(Run(was, MakeState(2), {"--partial"}).exit, 1);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "out.onnx"));
+  EXPECT_EQ(Run(was, MakeState(2), {"--keep", "pack*"}).exit, 0);
+}
+
+TEST_F(RefitTest, ANewCheckpointThatLacksAParameterIsRefused) {
+  State now = MakeState(2);
+  now.erase("k.weight");
+  now["fc.weight"].shape = {5, 6};
+  const CliResult result = Run(MakeState(1), now);
+  EXPECT_EQ(result.exit, 1);
+  EXPECT_EQ(Rows(result).at("packed")["why"],
+            "the new checkpoint has no k.weight");
+  EXPECT_EQ(Rows(result).at("onnx::MatMul_9")["why"],
+            "fc.weight is [6, 5] in the old checkpoint, [5, 6] in the new one");
+}
+
+// An exporter merges tensors that happen to be equal: which of them a node
+// reads is lost.
+TEST_F(RefitTest, TensorsThatWereEqualByAccidentAreRefused) {
+  State was = MakeState(1);
+  was["fc.bias"].numbers.assign(6, 0.0F);
+  was["other.bias"] = was["fc.bias"];
+  State now = MakeState(2);
+  now["other.bias"] = Random({6}, 99);
+  schema::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(MakeModel(was)));
+  AddNode(*model.mutable_graph(), "Add", "/other/Add", {"fc.bias", "d"}, {"f"});
+  model_ = model.SerializeAsString();
+  const CliResult result = Run(was, now);
+  EXPECT_EQ(result.exit, 1);
+  EXPECT_EQ(Rows(result).at("fc.bias")["fate"], "refused");
+
+  // Both still share their numbers: there is nothing to tell apart.
+  now["other.bias"] = now["fc.bias"];
+  EXPECT_EQ(Rows(Run(was, now)).at("fc.bias")["fate"], "written");
+}
+
+TEST_F(RefitTest, WithoutTheOldCheckpointOnlyNamesWithoutDoubtAreTaken) {
+  const std::string now =
+      folder_.Write("now.safetensors", Safetensors(MakeState(2)));
+  const CliResult result =
+      RunCli({"weights", folder_.Write("m.onnx", model_), "--refit", now,
+              "--unproven", "--dry-run", "--json"});
+  EXPECT_EQ(result.exit, 1);
+  const auto rows = Rows(result);
+  EXPECT_EQ(rows.at("fc.bias")["proof"], "its name");
+  EXPECT_EQ(rows.at("onnx::Conv_1")["fate"], "refused");
+  EXPECT_EQ(rows.at("q8")["fate"], "refused");
+  EXPECT_EQ(RunCli({"weights", folder_ / "m.onnx", "--refit", now}).exit, 2);
+}
+
+TEST_F(RefitTest, ExternalWeightsGoIntoANewFile) {
+  schema::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(model_));
+  std::string data;
+  for (schema::TensorProto& tensor :
+       *model.mutable_graph()->mutable_initializer()) {
+    if (tensor.name() == "q8_zero") continue;
+    const std::pair<std::string, std::string> entries[] = {
+        {"location", "m.data"},
+        {"offset", std::to_string(data.size())},
+        {"length", std::to_string(tensor.raw_data().size())}};
+    for (const auto& [key, value] : entries) {
+      auto* const entry = tensor.add_external_data();
+      entry->set_key(key);
+      entry->set_value(value);
+    }
+    data += tensor.raw_data();
+    tensor.clear_raw_data();
+    tensor.set_data_location(schema::TensorProto::EXTERNAL);
+  }
+  model_ = model.SerializeAsString();
+  folder_.Write("m.data", data);
+  ASSERT_EQ(Run(MakeState(1), MakeState(2)).exit, 0);
+  EXPECT_EQ(ReadFile(folder_ / "m.data"), data) << "an input was changed";
+
+  schema::ModelProto now;
+  schema::ModelProto expected;
+  ASSERT_TRUE(now.ParseFromString(ReadFile(folder_ / "out.onnx")));
+  ASSERT_TRUE(expected.ParseFromString(MakeModel(MakeState(2))));
+  std::string expected_data;
+  for (int i = 0; i < now.graph().initializer_size(); ++i) {
+    const schema::TensorProto& tensor = now.graph().initializer(i);
+    if (tensor.name() != "q8_zero") {
+      EXPECT_EQ(tensor.external_data(0).value(), "out.onnx.data");
+      expected_data += expected.graph().initializer(i).raw_data();
+    }
+  }
+  EXPECT_EQ(ReadFile(folder_ / "out.onnx.data"), expected_data);
+}
+
+TEST_F(RefitTest, AnAdapterIsAddedToItsWeight) {
+  const State was = MakeState(1);
+  State now = was;
+  const Array a = Random({2, 5}, 50);
+  const Array b = Random({6, 2}, 51);
+  for (std::size_t r = 0; r < 6; ++r) {
+    for (std::size_t c = 0; c < 5; ++c) {
+      const double sum =
+          double{b.numbers[r * 2]} * double{a.numbers[c]} +
+          double{b.numbers[r * 2 + 1]} * double{a.numbers[5 + c]};
+      now["fc.weight"].numbers[r * 5 + c] += static_cast<float>(sum) * 4.0F;
+    }
+  }
+  folder_.Write("adapter_config.json",
+                R"({"peft_type": "LORA", "r": 2, "lora_alpha": 8})");
+  folder_.Write("adapter_model.safetensors",
+                Safetensors({{"base_model.model.fc.lora_A.weight", a},
+                             {"base_model.model.fc.lora_B.weight", b}}));
+  const std::vector<std::string> words = {
+      "weights", folder_.Write("m.onnx", model_),
+      "--was",   folder_.Write("was.safetensors", Safetensors(was)),
+      "--lora",  folder_.path(),
+      "-o",      folder_ / "out.onnx",
+      "--force"};
+  ASSERT_EQ(RunCli(words).exit, 0);
+  schema::ModelProto made;
+  ASSERT_TRUE(made.ParseFromString(ReadFile(folder_ / "out.onnx")));
+  const Array expected = Transposed(now["fc.weight"]);
+  const std::string& bytes = made.graph().initializer(0).raw_data();
+  for (std::size_t i = 0; i < expected.numbers.size(); ++i) {
+    float number = 0;
+    std::memcpy(&number, bytes.data() + i * sizeof number, sizeof number);
+    EXPECT_NEAR(number, expected.numbers[i], 1e-6);
+  }
+  folder_.Write("adapter_config.json",
+                R"({"peft_type": "LORA", "r": 2, "use_dora": true})");
+  EXPECT_THAT(RunCli(words).err,
+              HasSubstr("uses use_dora, which is not supported"));
+}
+
+// Each is one line with exit code 2, and nothing is read outside the file.
+TEST_F(RefitTest, ChecksEveryOffsetOfAStrangersHead) {
+  const std::pair<std::string, std::string> cases[] = {
+      {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,9223372036854775808]}})",
+       "its bytes are not in the file"},
+      {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})",
+       "its bytes are not in the file"},
+      {R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})",
+       "do not fit into 8 bytes"},
+      {R"({"a":{"dtype":"F32","shape":[4294967296,4294967296,1],"data_offsets":[0,8]}})",
+       "do not fit into 8 bytes"},
+      {R"({"a":{"dtype":"F33","shape":[2],"data_offsets":[0,8]}})",
+       "unknown type: F33"},
+      {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+       R"("b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+       "a and b overlap"},
+      {R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", "-2"},
+      {R"({"a")", "line 1"},
+  };
+  for (const auto& [head, message] : cases) {
+    SCOPED_TRACE(head);
+    std::string file;
+    for (std::size_t i = 0; i < 8; ++i) {
+      file += static_cast<char>(head.size() >> (8 * i));
+    }
+    const std::string now =
+        folder_.Write("now.safetensors", file + head + "01234567");
+    const CliResult result =
+        RunCli({"weights", folder_.Write("m.onnx", model_), "--refit", now,
+                "--was", now, "--dry-run"});
+    EXPECT_EQ(result.exit, 2) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(message));
+  }
+  for (const std::string bytes :
+       {"", "PK", "PK\5\6", "\xff\xff\xff\xff\xff\xff\xff\x7f{}"}) {
+    const std::string now = folder_.Write("now.pt", bytes);
+    EXPECT_EQ(RunCli({"weights", folder_.Write("m.onnx", model_), "--refit",
+                      now, "--was", now, "--dry-run"})
+                  .exit,
+              2);
+  }
+}
+
+}  // namespace
+}  // namespace onnx_tag::test
