@@ -30,6 +30,9 @@ class LineageFinder {
       }
     }
     for (const NodeId node : to_.Nodes()) result_.nodes.Add(FirstOf(node));
+    for (const NodeId node : to_.Nodes()) {
+      if (IsCopy(node)) result_.nodes[node] = {{}, kNew, Confidence::kLow};
+    }
     for (const NodeId node : from_.Nodes()) constant_[node] = IsConstant(node);
     // Consumers follow their producers.
     for (std::size_t i = from_.node_count(); i-- > 0;) {
@@ -58,6 +61,7 @@ class LineageFinder {
   static constexpr std::string_view kDead = "dead";
   static constexpr std::string_view kUnknown = "unknown";
   static constexpr std::string_view kNew = "new";
+  static constexpr std::string_view kName = "name";
 
   struct Fate {
     std::string_view why;
@@ -89,13 +93,32 @@ class LineageFinder {
       return result;
     }
     result.from.push_back(old);
-    result.how = place.found == &TransferCounts::by_name        ? "name"
+    result.how = place.found == &TransferCounts::by_name        ? kName
                  : place.found == &TransferCounts::by_structure ? "structure"
                                                                 : kFused;
     if (heir_[old] == kNo<NodeId> || matching_.Of(node) == old) {
       heir_[old] = node;
     }
     return result;
+  }
+
+  // Whether the old node is still there under its own name, so that a node
+  // which is only like it is another one: a layer that was added.
+  bool IsCopy(NodeId node) const {
+    for (const ValueId output : to_.Outputs(node)) {
+      if (output == kNo<ValueId>) continue;
+      const ValueId old = matching_.Of(output);
+      if (old != kNo<ValueId> &&
+          from_.ValueName(old) == to_.ValueName(output)) {
+        return false;
+      }
+    }
+    const std::vector<NodeId>& from = result_.nodes[node].from;
+    const NodeId heir = from.empty() ? kNo<NodeId> : heir_[from[0]];
+    return heir != kNo<NodeId> && heir != node &&
+           result_.nodes[node].how != kName &&
+           result_.nodes[heir].how == kName &&
+           versions_.SameOperator(heir, from[0]);
   }
 
   // Whether constants and shapes alone decide its results.
