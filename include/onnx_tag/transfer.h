@@ -12,6 +12,9 @@
 #define ONNX_TAG_TRANSFER_H_
 
 #include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "onnx_tag/tagging.h"
 
@@ -37,8 +40,33 @@ struct TransferCounts {
   std::uint64_t counterparts() const { return by_name + by_structure + fused; }
 };
 
+// Where the nodes and tensors of `to` come from, and what became of the nodes
+// and weights of `from` that are gone. docs/guide/transfer.md has the words.
+struct Lineage {
+  struct Node {
+    std::vector<NodeId> from;  // the node that it stands for comes first
+    std::string_view how;
+    Confidence confidence;
+  };
+  struct Tensor {
+    ValueId to;
+    ValueId from;  // kNo: it is new
+    std::string_view how;
+  };
+  struct Gone {
+    NodeId node;
+    std::string_view why;
+    NodeId into;  // of `to`, or kNo
+  };
+  IdVector<NodeId, Node> nodes;
+  std::vector<Tensor> tensors;
+  std::vector<Gone> gone;
+  std::vector<std::pair<ValueId, std::string_view>> gone_tensors;
+};
+
 Tagging TransferTags(const Model& from, const Tagging& tags, const Model& to,
-                     TransferCounts* counts = nullptr);
+                     TransferCounts* counts = nullptr,
+                     Lineage* lineage = nullptr);
 
 // Gives untagged nodes the tags of a new mapping of the same file, and replaces
 // carried tags that are less sure, unless the two name modules differently or
@@ -56,7 +84,8 @@ struct Transferred {
 // TransferTags, then the tags of a mapping of `to` where those are surer.
 // Of the options, recipes and frames count; the rest is as in `tags`.
 Transferred TransferOrMap(const Model& from, const Tagging& tags,
-                          const Model& to, const MappingOptions& options);
+                          const Model& to, const MappingOptions& options,
+                          Lineage* lineage = nullptr);
 
 }  // namespace onnx_tag
 

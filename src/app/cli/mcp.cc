@@ -45,6 +45,7 @@ struct Tool {
 
 const std::vector<Tool>& Tools() {
   constexpr std::string_view kFile = "path of an ONNX file or of its sidecar";
+  static const std::string select_tools = EitherOf(kSelectToolNames);
   static const std::vector<Tool> tools = {
       {"show",
        "The modules of an ONNX model as a tree, with nodes, parameters, bytes "
@@ -66,10 +67,7 @@ const std::vector<Tool>& Tools() {
        "The nodes that match a query, in the format of another tool.",
        {{"model", "string", "", kFile},
         {"expression", "string", "", "the query"},
-        {"tool", "string", "--for",
-         "names, ort-quant, layer-ann, olive, polygraphy, extract, modelopt, "
-         "nncf, neural-compressor, fp16, npi, qnn-overrides, matmulnbits, "
-         "ort-overrides, autocast or quark"},
+        {"tool", "string", "--for", select_tools},
         {"exclude", "boolean", "--exclude", "convert all other nodes"},
         {"precision", "string", "--precision", "float32 or float16"},
         {"skip_unaddressable", "boolean", "--skip-unaddressable",

@@ -273,6 +273,24 @@ void CheckWrite(const WriteOptions& options, bool recursive) {
   }
 }
 
+std::string EitherOf(std::span<const std::string_view> words,
+                     std::size_t width) {
+  std::string text;
+  std::size_t line = 0;  // where it begins
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::size_t left = words.size() - i;
+    std::string word(words[i]);
+    if (left > 2) word += ',';
+    if (left == 2) word.append(" or ").append(words[++i]);
+    const bool fits =
+        width == 0 || text.size() - line + 1 + word.size() <= width;
+    if (!text.empty()) text += fits ? ' ' : '\n';
+    if (!fits) line = text.size();
+    text += word;
+  }
+  return text;
+}
+
 void AddTagOutput(Parser& parser, TagOptions& options) {
   parser.Group("Output");
   parser

@@ -3,7 +3,9 @@
 #ifndef ONNX_TAG_APP_CLI_OPTIONS_H_
 #define ONNX_TAG_APP_CLI_OPTIONS_H_
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/cli/app.h"
@@ -56,6 +58,10 @@ void AddNew(Parser& parser, const std::string& default_name,
 void AddNewFolder(Parser& parser, WriteOptions& options);
 // Refuses two places at once.
 void CheckWrite(const WriteOptions& options, bool recursive = false);
+
+// "npi, autocast or quark", in lines of at most `width` columns (0: one line).
+std::string EitherOf(std::span<const std::string_view> words,
+                     std::size_t width = 0);
 
 // The sidecar, the metadata keys and the gates of `tag` and `transfer`.
 void AddTagOutput(Parser& parser, TagOptions& options);

@@ -99,15 +99,13 @@ static bool HasWord(std::string_view words, std::string_view word) {
 // "npi or qnn-overrides": the tools that have it among these facts.
 static std::string ToolsWith(std::string_view word,
                              std::string_view SelectToolFacts::*facts) {
-  std::vector<std::string> tools;
+  std::vector<std::string_view> tools;
   for (std::size_t i = 0; i < kSelectToolFacts.size(); ++i) {
     if (HasWord(kSelectToolFacts[i].*facts, word)) {
       tools.emplace_back(kSelectToolNames[i]);
     }
   }
-  const std::string last = tools.back();
-  tools.pop_back();
-  return tools.empty() ? last : Join(tools) + " or " + last;
+  return EitherOf(tools);
 }
 
 static void CheckSelect(const Parser& parser, const SelectOptions& options) {
@@ -155,11 +153,7 @@ static Invocation ParseSelect(Parser& parser, Words words) {
   Printing printing;
   AddModel(parser, "an ONNX file, its sidecar, or - for stdin", options.model);
   AddExpression(parser, false, options.query);
-  parser.OneOf("--for", options.tool, "TOOL",
-               "names, ort-quant, layer-ann, olive, polygraphy,\n"
-               "extract, modelopt, nncf, neural-compressor, fp16,\n"
-               "npi, qnn-overrides, matmulnbits, ort-overrides,\n"
-               "autocast or quark",
+  parser.OneOf("--for", options.tool, "TOOL", EitherOf(kSelectToolNames, 50),
                kSelectToolNames, "tool for --for", true);
   parser.OneOf("--format", options.format, "NAME",
                "output format: text, json or python", kSelectFormatNames,

@@ -202,6 +202,9 @@ static Invocation ParseTransfer(Parser& parser, Words words) {
   parser.Argument("TO", to, "the model that receives the tags, or - for stdin");
   parser.Flag("--remap", options.source.remap,
               "ignore the tags of FROM and map it");
+  parser.Text("--map", options.map, "FILE",
+              "write where each node and tensor of TO comes from,\n"
+              "and why nodes of FROM are gone, as JSON lines");
   AddMapping(parser, options.tag.mapping);
   AddWrite(parser, "TO.tagged.onnx", "", options.tag.write);
   AddTagOutput(parser, options.tag);
@@ -226,7 +229,8 @@ const Command kTransfer = {
     "copy tags to another version of the model",
     "  onnx-tag transfer model.tagged.onnx model.quant.onnx\n"
     "  onnx-tag transfer model.tags.json model.opt.onnx -o tagged.onnx\n"
-    "  onnx-tag transfer old.onnx new.onnx --sidecar-only --json\n",
+    "  onnx-tag transfer old.onnx new.onnx --sidecar-only --json\n"
+    "  onnx-tag transfer old.onnx new.onnx -n --map lineage.jsonl\n",
     ParseTransfer};
 
 // The rows that commands which write models of their own have in common, after

@@ -91,8 +91,9 @@ Reuse SplitReuseSuffix(std::string_view scope) {
 ScopedName SplitModuleName(std::string_view name) {
   const std::string_view scope = BeforeLastPart(name, '/');
   const std::string_view op = WithoutCounter(LastPart(name, '/'));
+  // ONNX Runtime's training graphs: `LayerNormalization_token_9_Grad/Sum_0`.
   if (scope.empty() || scope.find('/') != std::string_view::npos ||
-      op.empty() || !IsUpper(op[0])) {
+      scope.ends_with("_Grad") || op.empty() || !IsUpper(op[0])) {
     return {};
   }
   return {scope, op, true};

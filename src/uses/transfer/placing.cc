@@ -119,7 +119,8 @@ void Placing::PlaceLike(NodeId to, NodeId from, FoundBy found,
                         Confidence limit) {
   const Tag& tag = tags_.tags[from];
   // If the old node has no tag, the new node gets none.
-  places_[to] = {found, tag.module, from, std::min(limit, tag.confidence)};
+  places_[to] = {found, tag.module, from, std::min(limit, tag.confidence),
+                 limit};
   stands_in_[from] = true;
 }
 

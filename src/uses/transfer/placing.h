@@ -19,6 +19,7 @@ struct Place {
   ModuleId module = kNo<ModuleId>;
   NodeId like = kNo<NodeId>;  // the old node with the same role, or kNo
   Confidence confidence = Confidence::kLow;
+  Confidence match = Confidence::kLow;  // of `like`, whatever its tag
 };
 
 class Placing {

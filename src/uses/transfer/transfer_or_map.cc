@@ -181,9 +181,10 @@ std::uint64_t TakeSurer(const Tagging& mapped, Tagging& carried) {
 }
 
 Transferred TransferOrMap(const Model& from, const Tagging& tags,
-                          const Model& to, const MappingOptions& options) {
+                          const Model& to, const MappingOptions& options,
+                          Lineage* lineage) {
   Transferred result;
-  result.tagging = TransferTags(from, tags, to, &result.counts);
+  result.tagging = TransferTags(from, tags, to, &result.counts, lineage);
   // Tools fuse nodes and insert nodes: a version has many nodes without a
   // counterpart, but then most nodes of the smaller one have theirs.
   const std::uint64_t smaller =

@@ -5,6 +5,7 @@
 
 #include "core/tagging/role_index.h"
 #include "onnx_tag/transfer.h"
+#include "uses/transfer/lineage.h"
 #include "uses/transfer/placing.h"
 
 namespace onnx_tag {
@@ -130,11 +131,12 @@ IdVector<NodeId, NodeId> FindCounterparts(const Model& from, const Model& to) {
 }
 
 Tagging TransferTags(const Model& from, const Tagging& tags, const Model& to,
-                     TransferCounts* counts) {
+                     TransferCounts* counts, Lineage* lineage) {
   const transfer::Versions versions(from, to);
   transfer::Matching matching(versions);
   FindPairs(matching);
   const transfer::Placing placing(matching, tags);
+  if (lineage != nullptr) *lineage = FindLineage(matching, placing);
 
   Tagging result;
   result.modules = tags.modules;

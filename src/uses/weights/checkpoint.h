@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/bytes.h"
+#include "onnx_tag/bytes.h"
 #include "file/io/inputs.h"
 #include "file/io/mapped_file.h"
 

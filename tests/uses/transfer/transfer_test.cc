@@ -34,7 +34,7 @@ class Tagged {
   Names Onto(const schema::ModelProto& to) {
     const std::string bytes = to.SerializeAsString();
     const Model model = ReadModel(bytes);
-    carried_ = TransferTags(model_, tagging_, model, &counts_);
+    carried_ = TransferTags(model_, tagging_, model, &counts_, &lineage_);
     Names modules;
     for (const Tag& tag : carried_.tags) {
       modules.push_back(tag.tagged() ? carried_.modules.Path(tag.module) : "-");
@@ -46,6 +46,25 @@ class Tagged {
   }
   const Tagging& carried() const { return carried_; }
   const TransferCounts& counts() const { return counts_; }
+  // "0+1 fused" for each new node, then "2: fused 0" for each old one that is
+  // gone.
+  Names lineage() const {
+    Names texts;
+    for (const Lineage::Node& node : lineage_.nodes) {
+      std::string from;
+      for (const NodeId old : node.from) {
+        from += (from.empty() ? "" : "+") + std::to_string(Index(old));
+      }
+      texts.push_back(from + " " + std::string(node.how));
+    }
+    for (const Lineage::Gone& gone : lineage_.gone) {
+      texts.push_back(
+          std::to_string(Index(gone.node)) + ": " + std::string(gone.why) +
+          (gone.into == kNo<NodeId> ? ""
+                                    : " " + std::to_string(Index(gone.into))));
+    }
+    return texts;
+  }
 
  private:
   std::string bytes_;
@@ -53,6 +72,7 @@ class Tagged {
   Tagging tagging_;
   Tagging carried_;
   TransferCounts counts_;
+  Lineage lineage_;
 };
 
 void AddInterface(schema::ModelProto& model, const std::string& input,
@@ -473,6 +493,54 @@ TEST(TransferOrMap, FoundBlocksFillWhatHasNoCounterpart) {
   ASSERT_NE(layer, nullptr);
   EXPECT_NE(layer->description.find("layer 2 of 4"), std::string::npos)
       << layer->description;
+}
+
+TEST(Lineage, SaysWhichNodesWentIntoWhich) {
+  schema::ModelProto from = Linear();
+  auto* graph = from.mutable_graph();
+  // Folded, dead, bypassed and merged.
+  graph->mutable_node(2)->set_output(0, "r");
+  AddNode(graph, "Neg", {"a.bias"}, {"n"}, "/Neg");
+  AddNode(graph, "Exp", {"x"}, {"e"}, "/Exp");
+  AddNode(graph, "Identity", {"r"}, {"i"}, "/Identity");
+  AddNode(graph, "Sin", {"i"}, {"s1"}, "/Sin");
+  AddNode(graph, "Sin", {"i"}, {"s2"}, "/Sin_1");
+  AddNode(graph, "Sum", {"s1", "s2", "n"}, {"y"}, "/Sum");
+  schema::ModelProto to;
+  AddInterface(to, "x", "y");
+  AddParameters(to, {"a.weight", "a.bias", "n"});
+  // Conv and Relu in one, as ONNX Runtime writes them.
+  auto* nodes = to.mutable_graph();
+  AddNode(nodes, "Gemm", {"x", "a.weight", "a.bias"}, {"/a/s"},
+          "/a/MatMul/MatMulAddFusion");
+  AddNode(nodes, "Relu", {"/a/s"}, {"r"}, "/act/Relu");
+  AddNode(nodes, "Sin", {"r"}, {"s1"}, "/Sin");
+  AddNode(nodes, "Sum", {"s1", "s1", "n"}, {"y"}, "/Sum");
+  Tagged tagged(from, {"a", "a", "r", "-", "-", "-", "-", "-", "-"});
+  tagged.Onto(to);
+  EXPECT_EQ(tagged.lineage(),
+            (Names{"0+1 fused", "2 name", "6+7 name", "8 name", "1: fused 0",
+                   "3: folded", "4: dead", "5: bypassed", "7: merged 2"}));
+}
+
+TEST(Lineage, AnActivationGoesIntoTheNodeBeforeIt) {
+  schema::ModelProto from;
+  AddInterface(from, "x", "y");
+  AddParameters(from, {"a.weight", "b.weight"});
+  AddNode(from.mutable_graph(), "Conv", {"x", "a.weight"}, {"c"}, "conv");
+  AddNode(from.mutable_graph(), "Relu", {"c"}, {"relu"}, "relu");
+  AddNode(from.mutable_graph(), "Conv", {"relu", "b.weight"}, {"d"}, "conv_1");
+  AddNode(from.mutable_graph(), "Relu", {"d"}, {"y"}, "relu_1");
+  schema::ModelProto to;
+  AddInterface(to, "x", "y");
+  AddParameters(to, {"a.weight", "b.weight"});
+  AddNode(to.mutable_graph(), "FusedConv", {"x", "a.weight"}, {"relu"}, "conv");
+  AddNode(to.mutable_graph(), "FusedConv", {"relu", "b.weight"}, {"y"},
+          "conv_1");
+  Tagged tagged(from, {"a", "r", "b", "r"});
+  tagged.Onto(to);
+  EXPECT_EQ(tagged.lineage(),
+            (Names{"0+1 fused", "2+3 fused", "1: fused 0", "3: fused 1"}));
 }
 
 }  // namespace

@@ -181,7 +181,8 @@ std::string_view ToolVersion() { return kVersion; }
 
 void WriteTagged(ModelFile& file, const Tagging& tagging, Inputs inputs,
                  const Destinations& destinations, const TagOptions& options,
-                 Terminal& terminal, TagReport& report) {
+                 const Documents& documents, Terminal& terminal,
+                 TagReport& report) {
   report.file = file.path();
   report.dry_run = options.write.dry_run;
   report.output = destinations.model;
@@ -223,6 +224,11 @@ void WriteTagged(ModelFile& file, const Tagging& tagging, Inputs inputs,
     outputs.AddDocument(options.names, R"({"old":)",
                         NamesOf(file.model(), old_names));
   }
+  for (const PendingDocument& document : documents) {
+    outputs.AddDocument(
+        document.path, document.head,
+        [&](wire::Rewrite::Sink& sink) { sink.Write(document.text); });
+  }
   outputs.Finish();
   report.output_fate = outputs.FateOf(report.output);
   report.sidecar_fate = outputs.FateOf(report.sidecar);
@@ -257,8 +263,8 @@ void TagFile(const std::string& input, const Destinations& destinations,
   Inputs inputs;
   AddFactFiles(options.mapping, inputs);
   inputs.Add(options.inputs.files_from, "--files-from");
-  WriteTagged(file, tagging, std::move(inputs), destinations, options, terminal,
-              report);
+  WriteTagged(file, tagging, std::move(inputs), destinations, options, {},
+              terminal, report);
   if (nodes) {
     WriteNodeLines(input, file.model(), tagging, nodes);
     // After --in-place the name is the new file's, and ours is as it was.

@@ -48,9 +48,17 @@ void TagFile(const std::string& input, const Destinations& destinations,
 // `report` what became of them, also where it throws. `inputs` are the files
 // that the command read besides `file`, whose nodes get the names that they are
 // written with.
+// `documents` are written beside them.
+struct PendingDocument {
+  std::string path;
+  std::string head;  // how each of its kind begins
+  std::string text;
+};
+using Documents = std::vector<PendingDocument>;
 void WriteTagged(ModelFile& file, const Tagging& tagging, Inputs inputs,
                  const Destinations& destinations, const TagOptions& options,
-                 Terminal& terminal, TagReport& report);
+                 const Documents& documents, Terminal& terminal,
+                 TagReport& report);
 
 // What people and programs are told of it.
 void AddSummary(const TagReport& report, Result& result);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "app/commands/commands.h"
@@ -12,6 +13,8 @@
 #include "app/commands/read/coverage.h"
 #include "app/commands/read/tagged_model.h"
 #include "app/commands/write/tag_file.h"
+#include "core/tagging/words.h"
+#include "file/json/writer.h"
 #include "mapping/mapping/laws.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
@@ -97,6 +100,74 @@ void DropWeaker(Confidence least, Tagging& tagging) {
   });
 }
 
+// Names of nodes; the address where a name does not tell it from another.
+class NodeLabels {
+ public:
+  explicit NodeLabels(const Model& model) : model_(model) {
+    for (const NodeId node : model.Nodes()) ++times_[model[node].name];
+  }
+  std::string Of(NodeId node) const {
+    const std::string_view name = model_[node].name;
+    return name.empty() || times_.at(name) > 1 ? model_.Address(node)
+                                               : std::string(name);
+  }
+
+ private:
+  const Model& model_;
+  std::unordered_map<std::string_view, std::uint32_t> times_;
+};
+
+// --map: JSON lines.
+std::string LineageLines(const Lineage& lineage, const Model& from,
+                         const Model& to) {
+  const NodeLabels old_nodes(from);
+  const NodeLabels nodes(to);
+  std::string lines;
+  const auto line = [&](auto fill) {
+    JsonWriter json;
+    json.BeginObject();
+    fill(json);
+    json.EndObject();
+    lines += json.Take() + "\n";
+  };
+  for (const NodeId node : to.Nodes()) {
+    const Lineage::Node& found = lineage.nodes[node];
+    line([&](JsonWriter& json) {
+      json.Key("node").String(nodes.Of(node)).Key("from").BeginArray();
+      for (const NodeId old : found.from) json.String(old_nodes.Of(old));
+      json.EndArray().Key("how").String(found.how).Key("confidence");
+      json.String(EnumToWord(kConfidenceNames, found.confidence));
+    });
+  }
+  for (const Lineage::Tensor& tensor : lineage.tensors) {
+    line([&](JsonWriter& json) {
+      json.Key("tensor").String(to.ValueName(tensor.to)).Key("from");
+      if (tensor.from == kNo<ValueId>) {
+        json.Null();
+      } else {
+        json.String(from.ValueName(tensor.from));
+      }
+      json.Key("how").String(tensor.how);
+    });
+  }
+  for (const Lineage::Gone& gone : lineage.gone) {
+    line([&](JsonWriter& json) {
+      json.Key("gone").String(old_nodes.Of(gone.node));
+      json.Key("why").String(gone.why);
+      if (gone.into != kNo<NodeId>) {
+        json.Key("into").String(nodes.Of(gone.into));
+      }
+    });
+  }
+  for (const auto& [tensor, why] : lineage.gone_tensors) {
+    line([&](JsonWriter& json) {
+      json.Key("gone_tensor").String(from.ValueName(tensor));
+      json.Key("why").String(why);
+    });
+  }
+  return lines;
+}
+
 }  // namespace
 
 Result RunTransfer(const TransferOptions& options, Terminal& terminal) {
@@ -104,9 +175,11 @@ Result RunTransfer(const TransferOptions& options, Terminal& terminal) {
   source.mapping.frames = options.tag.mapping.frames;
   const TaggedModel from = TaggedModel::Load(options.from, source, terminal);
   ModelFile file = OpenModel(options.tag.models.front(), terminal);
+  Lineage lineage;
   Transferred transferred = file.Map([&](const Model& model) {
     return TransferOrMap(from.model(), from.tagging(), model,
-                         options.tag.mapping);
+                         options.tag.mapping,
+                         options.map.empty() ? nullptr : &lineage);
   });
   Tagging& tagging = transferred.tagging;
   if (!transferred.same_model) {
@@ -121,9 +194,14 @@ Result RunTransfer(const TransferOptions& options, Terminal& terminal) {
   DropWeaker(options.tag.mapping.min_confidence, tagging);
   WarnOfExternalData(file, terminal);
   TagReport report;
+  Documents documents;
+  if (!options.map.empty()) {
+    documents.push_back({options.map, R"({"node":)",
+                         LineageLines(lineage, from.model(), file.model())});
+  }
   WriteTagged(file, tagging, from.inputs(),
               DestinationsOf(options.tag.models.front(), options.tag),
-              options.tag, terminal, report);
+              options.tag, documents, terminal, report);
 
   Result result;
   result.streams = report.streams;
