@@ -2,6 +2,7 @@
 
   python check_refit.py ONNX_TAG            a few small models, in every form
   python check_refit.py ONNX_TAG --zoo      also tiny models of transformers
+  python check_refit.py ONNX_TAG --fresh       the first checkpoint has zeros and ones, as models that were never trained
   python check_refit.py ONNX_TAG --corrupt N   damaged checkpoints, N of them
 
 A tensor is `equal` to that of the second export, `refused`, `kept` (it is equal in both exports), or WRONG. Exit code 1 if one
@@ -53,14 +54,18 @@ def save_safetensors(path, state):
         file.write(struct.pack("<Q", len(text)) + text + b"".join(blobs))
 
 
+FRESH = False
+
+
 def randomize(model, seed):
-    """New numbers in every parameter and buffer, as training would leave them; tied ones stay tied."""
+    """New numbers in every parameter and buffer, as training would leave them; tied ones stay tied. With --fresh, vectors of
+    the first seed stay as they were made: zeros and ones that exporters and optimizers merge."""
     generator = torch.Generator().manual_seed(seed)
     seen = set()
     for name, tensor in model.state_dict().items():
         if not tensor.is_floating_point() or tensor.data_ptr() in seen or tensor.numel() == 0:
             continue
-        if "inv_freq" in name or "position_ids" in name:
+        if "inv_freq" in name or "position_ids" in name or (FRESH and seed == 1 and tensor.dim() < 2):
             continue
         seen.add(tensor.data_ptr())
         noise = torch.randn(tensor.shape, generator=generator) * 0.1
@@ -494,11 +499,14 @@ def main():
     parser.add_argument("tool")
     parser.add_argument("--zoo", action="store_true")
     parser.add_argument("--corrupt", type=int, default=0)
+    parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--models", default="")
     parser.add_argument("--forms", default=",".join(FORMS))
     parser.add_argument("--exporters", default="script,dynamo")
     parser.add_argument("-v", action="store_true")
     args = parser.parse_args()
+    global FRESH  # noqa: PLW0603
+    FRESH = args.fresh
     models = list(own_models()) + (list(zoo()) if args.zoo else [])
     if args.models:
         models = [m for m in models if m[0] in args.models.split(",")]

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <set>
+#include <tuple>
 
 #include "file/model/element_types.h"
 
@@ -187,7 +188,7 @@ std::optional<Blocks> BlockSearch::Find(
     return std::find(preferred.begin(), preferred.end(), parameter) -
            preferred.begin();
   };
-  std::vector<Block> equal;
+  const auto unranked = static_cast<std::ptrdiff_t>(preferred.size());
   for (std::uint64_t base = 0; base < numbers.count; base += width * height) {
     for (std::uint64_t at = 0; at < width;) {
       const float first = numbers.At(base + at);
@@ -195,25 +196,18 @@ std::optional<Blocks> BlockSearch::Find(
       auto start = std::lower_bound(
           starts_.begin(), starts_.end(), first - slack,
           [](const Start& s, float number) { return s.number < number; });
+      // Every piece that begins here, and the best: a whole parameter that is
+      // preferred, else the longest.
+      std::vector<std::pair<Block, std::uint64_t>> fits;
       std::uint64_t longest = 0;
-      bool sure = false;  // a whole parameter that is preferred
-      equal.clear();
+      bool sure = false;
       for (; start != starts_.end() && start->number <= first + slack;
            ++start) {
         const std::uint64_t run = Run(numbers, view, base, at, *start);
         const CheckpointTensor& tensor = *side_[start->parameter].tensor;
         const std::uint64_t columns = tensor.count / RowsOf(tensor);
         const bool whole = run * height == tensor.count;
-        const bool wins =
-            whole && rank(start->parameter) <
-                         static_cast<std::ptrdiff_t>(preferred.size());
-        if (run == 0 || (run * height < 4 && !whole) || (sure && !wins) ||
-            (sure == wins && run < longest)) {
-          continue;
-        }
-        if (run != longest || sure != wins) equal.clear();
-        longest = run;
-        sure = wins;
+        if (run == 0 || (run * height < 4 && !whole)) continue;
         Block block{start->parameter,
                     base + at,
                     height,
@@ -222,32 +216,32 @@ std::optional<Blocks> BlockSearch::Find(
                     start->row * columns + start->column,
                     columns,
                     1};
-        if (view == View::kTransposed) {
-          std::swap(block.src_row, block.src_col);
-        }
-        equal.push_back(block);
+        if (view == View::kTransposed) std::swap(block.src_row, block.src_col);
+        fits.emplace_back(block, run);
+        const bool wins = whole && rank(start->parameter) < unranked;
+        if (wins == sure ? run > longest : wins) longest = run;
+        sure |= wins;
       }
-      if (equal.empty() || found.blocks.size() == kMostBlocks) {
+      if (fits.empty() || found.blocks.size() == kMostBlocks) {
         return std::nullopt;
       }
       // The next of the preferred ones, in their order.
-      std::stable_sort(equal.begin(), equal.end(),
-                       [&](const Block& a, const Block& b) {
-                         return rank(a.parameter) < rank(b.parameter);
-                       });
-      std::size_t best = 0;
-      if (!found.blocks.empty()) {
-        const auto last = rank(found.blocks.back().parameter);
-        while (best + 1 < equal.size() && rank(equal[best].parameter) <= last &&
-               rank(equal[best + 1].parameter) <
-                   static_cast<std::ptrdiff_t>(preferred.size())) {
-          ++best;
-        }
+      const auto last =
+          found.blocks.empty() ? -1 : rank(found.blocks.back().parameter);
+      const auto order = [&](const std::pair<Block, std::uint64_t>& one) {
+        const auto place = rank(one.first.parameter);
+        return std::tuple(one.second != longest, place == unranked,
+                          place <= last, place);
+      };
+      const auto best = std::min_element(
+          fits.begin(), fits.end(),
+          [&](const auto& a, const auto& b) { return order(a) < order(b); });
+      for (auto one = fits.begin(); one != fits.end(); ++one) {
+        if (one == best || one->second < longest) continue;
+        one->first.cols = longest;
+        found.others.emplace_back(found.blocks.size(), one->first);
       }
-      for (std::size_t i = 0; i < equal.size(); ++i) {
-        if (i != best) found.others.emplace_back(found.blocks.size(), equal[i]);
-      }
-      found.blocks.push_back(equal[best]);
+      found.blocks.push_back(best->first);
       at += longest;
     }
   }

@@ -130,7 +130,9 @@ void RefitWriter::BuildTree() {
   patches_[""];
   for (const RefitRow& row : plan_.rows) {
     const Stored& stored = store_.tensors()[row.stored];
-    const bool written = row.fate == Fate::kWritten;
+    // Numbers in another encoding keep it as long as they stay.
+    const bool written = row.fate == Fate::kWritten &&
+                         (stored.in_place || Made(row) != stored.bytes);
     if (stored.location.empty()
             ? written && !stored.in_place
             : locations_.contains(stored.location) &&

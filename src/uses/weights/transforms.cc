@@ -219,14 +219,13 @@ void Parameter::Load(std::uint64_t begin, std::uint64_t count,
     std::uint64_t row = (begin + i) / width;
     std::uint64_t column = (begin + i) % width;
     if (added->transposed) std::swap(row, column);
-    double sum = 0;
+    // As BLAS sums: one fused step for each rank.
+    float sum = 0;
     for (std::uint64_t k = 0; k < rank; ++k) {
-      sum +=
-          double{added->b[row * rank + k]} * double{added->a[k * in + column]};
+      sum = std::fma(added->b[row * rank + k], added->a[k * in + column], sum);
     }
     // In double precision, so that no product is fused with its sum.
-    to[i] += static_cast<float>(double{static_cast<float>(sum)} *
-                                double{added->scale});
+    to[i] += static_cast<float>(double{sum} * double{added->scale});
   }
 }
 
