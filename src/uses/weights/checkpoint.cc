@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/bit_cast.h"
+#include "base/text.h"
 #include "file/io/paths.h"
 #include "file/json/reader.h"
 #include "file/model/element_types.h"
