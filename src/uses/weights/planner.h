@@ -152,6 +152,7 @@ class Planner {
 
   // Whether both are equal in the new checkpoint, too.
   bool SameNow(Block a, Block b) const;
+  bool IsSameNow(const Recipe& a, const Recipe& b) const;
 
   // Without an old checkpoint: exact names, where nothing can be folded in.
   void TakeName(std::uint32_t i);

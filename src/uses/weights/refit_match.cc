@@ -40,7 +40,9 @@ void Planner::MatchAll() {
   }
   for (std::uint32_t i = 0; i < tensors_.size(); ++i) {
     if (matches_[i].recipe == nullptr) continue;
-    matches_[i].doubt = Doubt(i, matches_[i]);
+    if (matches_[i].doubt.empty()) {
+      matches_[i].doubt = Doubt(i, matches_[i]);
+    }
     const auto group = groups_.find(i);
     if (group == groups_.end() && tensors_[i].type != kInt32) {
       Take(i, i, Part::kNumbers);
@@ -138,8 +140,9 @@ Match Planner::FindBase(std::uint32_t i, const Numbers& numbers,
       return {std::make_shared<Recipe>(recipe), blocks->others, ""};
     }
   }
-  if (norms_.empty()) return {};
+  Match found;
   for (const std::uint32_t one : SameCount(i, numbers.count)) {
+    if (norms_.empty()) break;
     for (std::size_t axis = 0; axis < 2; ++axis) {
       const CheckpointTensor& weight = *old_[one].tensor;
       if (weight.dims.size() < 2) continue;
@@ -159,12 +162,17 @@ Match Planner::FindBase(std::uint32_t i, const Numbers& numbers,
           if (!IsNear(recipe, numbers) || !proves(recipe)) continue;
           recipe.bias = norm.bias;
           recipe.mean = norm.mean;
-          return {std::make_shared<Recipe>(recipe), {}, ""};
+          if (found.recipe == nullptr) {
+            found.recipe = std::make_shared<Recipe>(recipe);
+          } else if (!IsSameNow(*found.recipe, recipe)) {
+            found.doubt = "several norms give these numbers, and differ now";
+          }
+          recipe.scheme = nullptr;
         }
       }
     }
   }
-  return {};
+  return found;
 }
 
 Numbers Planner::PlainNumbers(const Stored& stored) {
@@ -327,6 +335,30 @@ bool Planner::IsReadByOne(std::uint32_t i) const {
   }
   return modules.size() == 1 && !modules.contains(kNo<ModuleId>) &&
          HintOf(i).change != Change::kTied;
+}
+
+bool Planner::IsSameNow(const Recipe& a, const Recipe& b) const {
+  for (const Recipe* one : {&a, &b}) {
+    for (const std::uint32_t parameter : one->Parameters()) {
+      if (!unusable_[parameter].empty()) return false;
+    }
+  }
+  // A norm also shifts: another one gives the bias other numbers.
+  if (a.bias != b.bias || a.mean != b.mean) return false;
+  const Made made(b, now_, kFloat);
+  bool same = true;
+  std::uint64_t at = 0;
+  std::vector<float> first;
+  std::vector<float> second;
+  while (same && at < a.count) {
+    first.resize(std::min<std::uint64_t>(a.count - at, 1 << 20));
+    second.resize(first.size());
+    Made(a, now_, kFloat).Floats(at, first.size(), first.data());
+    made.Floats(at, second.size(), second.data());
+    same = first == second;
+    at += first.size();
+  }
+  return same;
 }
 
 bool Planner::SameNow(Block a, Block b) const {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
 #include "file/model/attributes.h"
 #include "file/model/element_types.h"
 #include "uses/weights/planner.h"
@@ -187,7 +188,17 @@ Recipe Planner::FoldedBias(const Recipe& weight, std::uint64_t count) const {
 
 void Planner::FoldBiases(std::uint32_t i) {
   const std::shared_ptr<const Recipe> weight = matches_[i].recipe;
-  if (weight == nullptr || weight->values != Values::kFolded) return;
+  if (weight == nullptr || !matches_[i].doubt.empty()) {
+    for (const NodeId node : model_.Consumers(tensors_[i].value)) {
+      if (!reader_.ops().Is(node, OpKind::kConvolution)) continue;
+      if (TensorAt(node, 1) != i || TensorAt(node, 2) == kNoTensor) continue;
+      refused_.emplace(
+          TensorAt(node, 2),
+          Message("nothing proves {}, the weight beside it", tensors_[i].name));
+    }
+    return;
+  }
+  if (weight->values != Values::kFolded) return;
   const std::uint64_t size = old_[weight->variance].tensor->count;
   std::set<std::uint32_t> biases;
   bool read = false;
