@@ -26,7 +26,7 @@ for name in model model.int8 model.opt model.quant finetuned big old new bert gp
 cp "$bert" zoo/bert.onnx
 cp "$bert" models/bert.onnx
 onnx-tag model.onnx -q
-onnx-tag model.onnx --rename-nodes -o renamed.onnx -q
+onnx-tag model.onnx --rename-nodes -o named.onnx -q
 cp model.tagged.onnx model.opt.tagged.onnx
 onnx-tag old.onnx --sidecar-only -q
 onnx-tag new.onnx --sidecar-only -q
