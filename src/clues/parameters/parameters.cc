@@ -96,9 +96,11 @@ class ParameterGatherer {
     hierarchy::StrippedName name = hierarchy::UndoTensorName(raw);
     if (!hierarchy::IsCrediblePath(name.name)) return;
     // A quantizer makes `norm.bias0_quantized`, `norm.bias1_quantized` of one
-    // bias that several layers read, each with a scale of its own.
+    // bias that several layers read, each with a scale of its own. If all its
+    // numbers are equal, it may have been merged from several.
     constexpr std::string_view kBias = ".bias";
-    if (name.quantizer) {
+    const Initializer* const tensor = model_.InitializerOf(value);
+    if (name.quantizer && tensor != nullptr && tensor->uniform) {
       if (const auto owns = hierarchy::WithoutNumbered(name.name, kBias)) {
         name.name = name.name.substr(0, owns->size() + kBias.size());
       }
@@ -128,8 +130,7 @@ class ParameterGatherer {
     parameter.rank = std::max(parameter.rank, rank);
     facts_.value_parameter[value] = id;
     uniform_.resize(facts_.parameters.size(), false);
-    if (const Initializer* const tensor = model_.InitializerOf(value);
-        tensor != nullptr && !name.beside_weight) {
+    if (tensor != nullptr && !name.beside_weight) {
       uniform_[id] = tensor->uniform;
     }
     has_weight_.resize(facts_.parameters.size(), false);
@@ -338,30 +339,6 @@ class ParameterGatherer {
       if (calls.uses == 0) calls.uses = places[id].uses;
       calls.alike &= calls.uses == places[id].uses;
     }
-    // By module: how often matrices in it are read, as bits. A module that is
-    // called three times has three uses of each parameter.
-    IdVector<ModuleId, std::uint64_t> calls_of(modules_.size(), 0);
-    const auto bit = [&](ParameterId id) {
-      const std::uint32_t uses = facts_.parameters[id].uses;
-      return uses < 2 || uses > 63 ? 0 : std::uint64_t{1} << uses;
-    };
-    const auto visit_around = [&](ParameterId id, auto visit) {
-      for (ModuleId at = facts_.parameters[id].module; at != ModuleTree::kRoot;
-           at = modules_.Parent(at)) {
-        visit(calls_of[at]);
-      }
-    };
-    for (const ParameterId id : AllIds<ParameterId>(places.size())) {
-      if (uniform_[id] || facts_.parameters[id].rank < 2) continue;
-      visit_around(id, [&](std::uint64_t& calls) { calls |= bit(id); });
-    }
-    const auto is_called_again = [&](ParameterId id) {
-      bool found = false;
-      visit_around(id, [&](std::uint64_t calls) {
-        found = found || (calls & bit(id)) != 0;
-      });
-      return found;
-    };
     for (const ParameterId id : AllIds<ParameterId>(places.size())) {
       Parameter& parameter = facts_.parameters[id];
       if (parameter.trusted || parameter.uses < 2) continue;
@@ -369,8 +346,7 @@ class ParameterGatherer {
       const bool owned =
           place.scoped ? place.within && !place.looked_up
                        : by_module[parameter.module].alike || !place.looked_up;
-      if (owned && (!uniform_[id] || is_called_again(id)) &&
-          !OtherLayersLackIt(parameter.module)) {
+      if (owned && !uniform_[id] && !OtherLayersLackIt(parameter.module)) {
         parameter.trusted = true;
       }
     }
