@@ -47,8 +47,8 @@ def refit(model: PathLike, new: Optional[PathLike] = None, was: Optional[PathLik
     """Writes the weights of the checkpoint `new` into an exported model; `was` is the one it was exported from.
 
     Returns a row for each tensor: its fate (written, kept or refused), transform, parameters, module, bytes and why.
-    Options are those of the command: `keep`, `partial`, `unproven`, `lora`, `dry_run`. Refused tensors raise RefitError,
-    which has these rows; nothing is written then, except with `partial`.
+    Options are those of the command: `keep`, `partial`, `unproven`, `lora`, `dry_run`. Refused tensors raise
+    RefitError, which has these rows; nothing is written then, except with `partial`.
     """
     path = os.fspath(model)
     if path.startswith("-"):

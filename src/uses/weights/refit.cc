@@ -248,7 +248,9 @@ std::string Planner::WhyKept(std::uint32_t i) const {
                   (use.operand == Operand::kScale && !ScalesTensor(use));
     parameter |= ScalesTensor(use);
     only_state &= IsState(use.node, use.slot);
-    parameter |= IsParameter(use.operand) && use.operand != Operand::kScale &&
+    parameter |= IsParameter(use.operand) &&
+                 (use.operand < Operand::kScale ||
+                  use.operand > Operand::kDataZeroPoint) &&
                  !(use.operand == Operand::kMatrix && stored.count == 1);
   }
   if (data_scale && !parameter && stored.count == 1)

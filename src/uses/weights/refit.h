@@ -36,6 +36,7 @@ struct Stored {
   Bytes bytes = {};           // of its numbers; empty if they cannot be read
   bool in_place = true;       // `bytes` are a view of a file
   std::string location = {};  // of external data
+  const MappedFile* file = nullptr;  // that `bytes` are a view of
 };
 
 std::uint64_t BytesOf(const Stored& stored);

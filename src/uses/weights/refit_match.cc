@@ -186,7 +186,8 @@ Numbers Planner::PlainNumbers(const Stored& stored) {
 
 bool Planner::Proves(const Recipe& recipe, std::uint32_t i) const {
   return Made(recipe, old_, kFloat)
-      .Equals(Part::kNumbers, tensors_[i].type, tensors_[i].bytes);
+      .Equals(Part::kNumbers, tensors_[i].type, tensors_[i].bytes,
+              tensors_[i].file);
 }
 
 Match Planner::MatchWhole(std::uint32_t i) const {

@@ -167,7 +167,8 @@ Match Planner::MatchQuantized(std::uint32_t i,
 }
 
 bool Planner::Holds(const Made& made, Part part, std::uint32_t i) const {
-  return made.Equals(part, tensors_[i].type, tensors_[i].bytes);
+  return made.Equals(part, tensors_[i].type, tensors_[i].bytes,
+                     tensors_[i].file);
 }
 
 Recipe Planner::FoldedBias(const Recipe& weight, std::uint64_t count) const {

@@ -105,8 +105,10 @@ void Store::Add(Bytes tensor, std::string name, ValueId value,
       ReadExternal(stored, head.offset, head.length);
     } else {
       stored.bytes = PlainNumbers(tensor, head);
+      stored.file = &file_.file();
       if (stored.bytes.empty() && stored.count > 0) {
         stored.in_place = false;
+        stored.file = nullptr;
         converted_.push_back(ReadTensorData(tensor).converted);
         stored.bytes = converted_.back();
       }
@@ -142,6 +144,7 @@ void Store::ReadExternal(Stored& stored, std::uint64_t offset,
     return;
   }
   stored.bytes = file->bytes().substr(offset, size);
+  stored.file = file;
 }
 
 }  // namespace onnx_tag::weights

@@ -14,10 +14,10 @@ namespace {
 
 using Style = Scheme::Style;
 
-constexpr std::uint64_t kStepElements = std::uint64_t{1} << 20;
+constexpr std::uint64_t kStepElements = std::uint64_t{1} << 18;
 // A transposed tensor is read once for each step, so its steps are longer.
-constexpr std::uint64_t kLongStep = std::uint64_t{1} << 23;
-constexpr std::uint64_t kReleasedBytes = std::uint64_t{16} << 20;
+constexpr std::uint64_t kLongStep = std::uint64_t{1} << 21;
+constexpr std::uint64_t kReleasedBytes = std::uint64_t{8} << 20;
 
 constexpr Scheme kSchemeRows[] = {
     {"int8 symmetric", Style::kRange, kInt8, true, -127, 127},
@@ -503,12 +503,19 @@ void Made::Emit(Part part, std::int32_t type, const Use& use) const {
   use(out);
 }
 
-bool Made::Equals(Part part, std::int32_t type, Bytes bytes) const {
+bool Made::Equals(Part part, std::int32_t type, Bytes bytes,
+                  const MappedFile* file) const {
   bool equal = true;
   Emit(part, type, [&](Bytes made) {
     equal = bytes.starts_with(made);
-    if (equal) bytes.remove_prefix(made.size());
-    return equal;
+    if (!equal) return false;
+    if (file != nullptr) {
+      const auto at =
+          static_cast<std::uint64_t>(bytes.data() - file->bytes().data());
+      file->Release(at, at + made.size());
+    }
+    bytes.remove_prefix(made.size());
+    return true;
   });
   return equal && bytes.empty();
 }

@@ -105,7 +105,7 @@ struct Recipe {
   std::uint32_t variance = kNoParameter;
   float epsilon = 0;
   bool fused = false;  // the bias is summed without rounding its product
-  Groups channel;  // of a folded norm
+  Groups channel;      // of a folded norm
 
   std::size_t clamp = 0;  // of a cast to float16: a row of kClamps
   const Scheme* scheme = nullptr;
@@ -145,8 +145,9 @@ class Made {
 
   // Hands on the bytes of a tensor of this type, in steps.
   void Emit(Part part, std::int32_t type, const Use& use) const;
-  // Whether these are the bytes.
-  bool Equals(Part part, std::int32_t type, Bytes bytes) const;
+  // Whether these are the bytes. `file` holds them; null: they are in memory.
+  bool Equals(Part part, std::int32_t type, Bytes bytes,
+              const MappedFile* file) const;
 
   void Floats(std::uint64_t begin, std::uint64_t count, float* to) const;
   const std::vector<Level>& levels() const { return levels_; }
