@@ -335,8 +335,8 @@ const Command kSplit = {
 static Invocation ParseWeights(Parser& parser, Words words) {
   WeightsOptions options;
   AddModel(parser, "the ONNX file, or - for stdin", options.model);
-  bool tsv = false;
-  parser.Flag("--tsv", tsv, "print a table for programs");
+  Printing table;
+  AddTsv(parser, table, "print a table for programs");
   parser.Text("--check", options.check, "FILE",
               "compare with the names and shapes in FILE:\n"
               ".safetensors, or a module map");
@@ -350,6 +350,7 @@ static Invocation ParseWeights(Parser& parser, Words words) {
        options.write.dry_run)) {
     Fail(ErrorKind::kUsage, "a model is written with --rename only");
   }
+  const bool tsv = table.tsv || table.tsv_safe;
   const int ways = (options.rename ? 1 : 0) + (tsv ? 1 : 0) +
                    (options.check.empty() ? 0 : 1);
   if (ways > 1 || (printing.json && tsv)) {
@@ -357,7 +358,8 @@ static Invocation ParseWeights(Parser& parser, Words words) {
          "--rename, --tsv and --check exclude each other, and so do --tsv and "
          "--json");
   }
-  printing.tsv = tsv;
+  printing.tsv = table.tsv;
+  printing.tsv_safe = table.tsv_safe;
   return Invoke(RunWeights, std::move(options), printing.format(),
                 printing.terminal);
 }
