@@ -131,10 +131,13 @@ void AddCare(Parser& parser, WriteOptions& options) {
 }  // namespace
 
 Format Printing::format() const {
-  if (tsv && json) {
+  if ((tsv || tsv_safe) && json) {
     Fail(ErrorKind::kUsage, "use only one of --tsv and --json");
   }
-  return tsv ? Format::kTsv : json ? Format::kJson : Format::kText;
+  return tsv_safe ? Format::kTsvSafe
+         : tsv    ? Format::kTsv
+         : json   ? Format::kJson
+                  : Format::kText;
 }
 
 void AddColor(Parser& parser, Printing& printing) {
@@ -160,6 +163,13 @@ void AddProgress(Parser& parser, Printing& printing) {
 
 void AddJson(Parser& parser, Printing& printing, std::string help) {
   parser.Flag("--json", printing.json, std::move(help));
+}
+
+void AddTsv(Parser& parser, Printing& printing, std::string help) {
+  parser.Flag("--tsv", printing.tsv, std::move(help));
+  parser.Flag("--tsv-safe", printing.tsv_safe,
+              "the same for a spreadsheet: an apostrophe before\n"
+              "cells that it would run");
 }
 
 void AddTerminalJson(Parser& parser, Printing& printing, std::string help) {

@@ -20,6 +20,7 @@ struct Printing {
   TerminalOptions terminal;
   bool json = false;
   bool tsv = false;
+  bool tsv_safe = false;
 
   // Refuses --tsv with --json.
   Format format() const;
@@ -31,6 +32,8 @@ void AddQuiet(Parser& parser, Printing& printing);
 void AddProgress(Parser& parser, Printing& printing);
 void AddJson(Parser& parser, Printing& printing,
              std::string help = "print JSON");
+// --tsv and --tsv-safe.
+void AddTsv(Parser& parser, Printing& printing, std::string help);
 // --json in the group of --color.
 void AddTerminalJson(Parser& parser, Printing& printing,
                      std::string help = "print JSON");

@@ -208,6 +208,21 @@ void Parser::Read(Words words) {
     // "--" ends the options; it is not an argument.
     if (unknown != "--") FailOnUnknown(unknown);
   }
+  std::ptrdiff_t streams = 0;
+  for (const OptionRow& row : rows_) {
+    const Words given = Given(row);
+    if (row.argument) streams += std::count(given.begin(), given.end(), "-");
+    // A flag and its opposite.
+    if (row.value.empty() && !row.argument && row.names.size() > 1 &&
+        std::count(given.begin(), given.end(), "true") > 0 &&
+        std::count(given.begin(), given.end(), "false") > 0) {
+      Fail(ErrorKind::kUsage, "use only one of {}", Join(row.names, " and "));
+    }
+  }
+  if (streams > 1) {
+    Fail(ErrorKind::kUsage,
+         "standard input can be read only once\n  give - for one input only");
+  }
   for (const OptionRow& row : rows_) {
     if (row.take && row.option->count() > 0) row.take(row);
   }

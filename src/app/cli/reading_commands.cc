@@ -30,7 +30,7 @@ static Invocation ParseShow(Parser& parser, Words words) {
                "flops, parameters, bytes, memory or nodes",
                kShowByNames, "measure for --by");
   AddShapes(parser, options.shapes);
-  parser.Flag("--tsv", printing.tsv, "print a table of modules for programs");
+  AddTsv(parser, printing, "print a table of modules for programs");
   AddJson(parser, printing);
   AddSource(parser, options.source);
   AddColor(parser, printing);
@@ -55,8 +55,7 @@ static Invocation ParseQuery(Parser& parser, Words words) {
   Printing printing;
   AddModel(parser, "an ONNX file, its sidecar, or - for stdin", options.model);
   AddExpression(parser, true, options.query);
-  parser.Flag("--tsv", printing.tsv,
-              "print a table with the tag and role of each node");
+  AddTsv(parser, printing, "print a table with the tag and role of each node");
   AddJson(parser, printing);
   AddSource(parser, options.source);
   AddColor(parser, printing);
@@ -240,9 +239,15 @@ static Invocation ParseExport(Parser& parser, Words words) {
   parser.Text("-o,--output", options.output, "FILE",
               "output file; default: standard output");
   parser.Flag("-f,--force", options.force, "replace an existing file");
+  parser.Flag("--tsv-safe", options.safe,
+              "tsv: an apostrophe before cells that a spreadsheet\n"
+              "would run");
   AddSource(parser, options.source);
   AddColor(parser, printing);
   parser.Read(std::move(words));
+  if (options.safe && options.format != ExportFormat::kTsv) {
+    Fail(ErrorKind::kUsage, "--tsv-safe is for --to tsv");
+  }
   return Invoke(RunExport, std::move(options), Format::kText,
                 printing.terminal);
 }

@@ -350,8 +350,8 @@ const Command kSplit = {
 static Invocation ParseWeights(Parser& parser, Words words) {
   WeightsOptions options;
   AddModel(parser, "the ONNX file, or - for stdin", options.model);
-  bool tsv = false;
-  parser.Flag("--tsv", tsv, "print a table for programs");
+  Printing table;
+  AddTsv(parser, table, "print a table for programs");
   parser.Text("--check", options.check, "FILE",
               "compare with the names and shapes in FILE:\n"
               ".safetensors, or a module map");
@@ -384,6 +384,7 @@ static Invocation ParseWeights(Parser& parser, Words words) {
     Fail(ErrorKind::kUsage,
          "a model is written with --rename, --refit or --lora only");
   }
+  const bool tsv = table.tsv || table.tsv_safe;
   const int ways = (options.rename ? 1 : 0) + (tsv && !refits ? 1 : 0) +
                    (refits ? 1 : 0) + (options.check.empty() ? 0 : 1);
   if (ways > 1 || (printing.json && tsv)) {
@@ -406,7 +407,8 @@ static Invocation ParseWeights(Parser& parser, Words words) {
     Fail(ErrorKind::kUsage,
          "--was, --unproven, --keep and --partial require --refit or --lora");
   }
-  printing.tsv = tsv;
+  printing.tsv = table.tsv;
+  printing.tsv_safe = table.tsv_safe;
   return Invoke(RunWeights, std::move(options), printing.format(),
                 printing.terminal);
 }

@@ -203,6 +203,7 @@ struct ExportOptions {
   std::string model;
   TagSourceOptions source;
   ExportFormat format = ExportFormat::kTsv;
+  bool safe = false;   // a spreadsheet runs no cell
   std::string output;  // empty or "-": standard output
   bool force = false;
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <new>
 
+#include "base/parse_number.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/hierarchy.h"
 
@@ -290,7 +291,17 @@ class TextTable {
 };
 
 // ---------------------------------------------------------------- other tables
-void PrintTsv(const Table& table, const Sink& out) {
+// An apostrophe before what a spreadsheet would take for a formula. Numbers
+// are none.
+std::string Harmless(std::string text) {
+  const bool runs =
+      text.size() > 1 &&
+      std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
+  if (runs && !ParseAllAsDouble(text)) text.insert(0, 1, '\'');
+  return text;
+}
+
+void PrintTsv(const Table& table, bool safe, const Sink& out) {
   const auto print = [&](const auto& cells, const auto& text) {
     std::string line;
     bool first = true;
@@ -306,8 +317,10 @@ void PrintTsv(const Table& table, const Sink& out) {
   print(table.columns,
         [](const Column& column, const Column&) { return column.heading; });
   table.ForEachRow([&](const Row& row) {
-    print(row, [](const Datum& value, const Column& column) {
-      return CellText(value, column, std::string::npos, Unit::kPlain);
+    print(row, [&](const Datum& value, const Column& column) {
+      std::string text =
+          CellText(value, column, std::string::npos, Unit::kPlain);
+      return safe ? Harmless(std::move(text)) : text;
     });
   });
 }
@@ -369,7 +382,10 @@ void Render(const Result& result, Format format, bool color, const Sink& out) {
       return;
     }
     case Format::kTsv:
-      for (const Table& table : result.rows) PrintTsv(table, out);
+    case Format::kTsvSafe:
+      for (const Table& table : result.rows) {
+        PrintTsv(table, format == Format::kTsvSafe, out);
+      }
       return;
     case Format::kText:
     case Format::kMarkdown:

@@ -14,7 +14,8 @@
 
 namespace onnx_tag {
 
-enum class Format { kText, kJson, kTsv, kMarkdown };
+// kTsvSafe: a spreadsheet runs no cell.
+enum class Format { kText, kJson, kTsv, kTsvSafe, kMarkdown };
 
 using Sink = std::function<void(std::string_view)>;
 

@@ -105,5 +105,17 @@ TEST(RenderTest, LongNamesAreCutForPeopleOnly) {
   EXPECT_THAT(Rendered(result, Format::kJson), HasSubstr(name));
 }
 
+TEST(RenderTest, ASpreadsheetRunsNoCell) {
+  Result result;
+  result.rows.push_back(
+      {{{"name", "name"}, {"n", "n"}},
+       {{"=1+1", -5}, {"@SUM(A1)", "-2.5"}, {"-x", "+y"}, {"a=b", "-"}},
+       {}});
+  EXPECT_EQ(Rendered(result, Format::kTsv),
+            "name\tn\n=1+1\t-5\n@SUM(A1)\t-2.5\n-x\t+y\na=b\t-\n");
+  EXPECT_EQ(Rendered(result, Format::kTsvSafe),
+            "name\tn\n'=1+1\t-5\n'@SUM(A1)\t-2.5\n'-x\t'+y\na=b\t-\n");
+}
+
 }  // namespace
 }  // namespace onnx_tag

@@ -25,6 +25,7 @@ namespace onnx_tag {
 namespace {
 
 // A line for each node.
+template <Format kFormat>
 void WriteTsv(const TaggedModel& model, const Sink& write) {
   const NodeTable nodes(model.model(), model.tagging());
   Result result;
@@ -32,7 +33,7 @@ void WriteTsv(const TaggedModel& model, const Sink& write) {
                            for (const NodeId node : model.model().Nodes())
                              use(nodes.Row(node));
                          }});
-  Render(result, Format::kTsv, false, write);
+  Render(result, kFormat, false, write);
 }
 
 // An attachment of Netron: a JSON file opened while the model is. Netron shows
@@ -386,14 +387,17 @@ using Writer = void (*)(const TaggedModel&, const Sink&);
 
 // In the order of ExportFormat.
 constexpr std::array<Writer, kExportFormatNames.size()> kWriters = {
-    WriteGraphml, WriteDot, WriteTsv, WriteNetron, WriteSidecarOf};
+    WriteGraphml, WriteDot, WriteTsv<Format::kTsv>, WriteNetron,
+    WriteSidecarOf};
 
 }  // namespace
 
 Result RunExport(const ExportOptions& options, Terminal& terminal) {
   const TaggedModel model =
       TaggedModel::Load(options.model, options.source, terminal);
-  const Writer writer = kWriters[static_cast<std::size_t>(options.format)];
+  const Writer writer =
+      options.safe ? WriteTsv<Format::kTsvSafe>
+                   : kWriters[static_cast<std::size_t>(options.format)];
   const MappedFile nothing = MappedFile::FromBytes("", options.model);
   WriteOptions write;
   write.force = options.force;
