@@ -1,5 +1,6 @@
 // Cycles that Qualcomm's backend counted: the table of ONNX Runtime's provider
 // (profiling_level=detailed, profiling_file_path), and its trace of operators.
+#include <algorithm>
 #include <optional>
 #include <unordered_map>
 
@@ -47,6 +48,14 @@ QnnOperators ReadTrace(Bytes text) {
       if (key != "sources" || kind != Kind::kArray) return;
       json.ForEachItem([&] { read_source(made); });
     });
+    // ONNX Runtime's own Reshapes around a Gemm are no nodes of the model.
+    const auto made_by_runtime = [](const std::string& node) {
+      return node.starts_with("gemm_input_reshape") ||
+             node.starts_with("gemm_output_reshape");
+    };
+    if (!std::all_of(made.nodes.begin(), made.nodes.end(), made_by_runtime)) {
+      std::erase_if(made.nodes, made_by_runtime);
+    }
     operators.insert_or_assign(std::move(name), std::move(made));
   };
   json.ForEachMember([&](std::string_view key) {

@@ -346,6 +346,9 @@ KernelAdvice ProfileAdvice(const ProfileReport& report,
     return {"OpenVINO made them: conversions, and parts of an operator", {}};
   }
   if (!providers.empty() && providers.front().name == "QNN") {
+    if (!options.profile.op_trace.empty()) {
+      return {"ONNX Runtime or QNN made them: conversions and layouts", {}};
+    }
     return {"QNN made them; its trace of operators says what they were made of",
             {fmt::format("onnx-tag profile {} {} --op-trace qnn_op_trace.json",
                          options.model, options.profile.file)}};

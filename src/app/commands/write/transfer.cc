@@ -159,10 +159,10 @@ std::string LineageLines(const Lineage& lineage, const Model& from,
       }
     });
   }
-  for (const auto& [tensor, why] : lineage.gone_tensors) {
+  for (const auto& gone : lineage.gone_tensors) {
     line([&](JsonWriter& json) {
-      json.Key("gone_tensor").String(from.ValueName(tensor));
-      json.Key("why").String(why);
+      json.Key("gone_tensor").String(from.ValueName(gone.first));
+      json.Key("why").String(gone.second);
     });
   }
   return lines;
