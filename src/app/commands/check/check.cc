@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "app/commands/check/entries.h"
 #include "app/commands/commands.h"
 #include "app/commands/read/coverage.h"
 #include "app/commands/read/modules.h"
@@ -13,7 +14,6 @@
 #include "app/commands/read/tagged_model.h"
 #include "app/render/facts.h"
 #include "app/render/reports.h"
-#include "base/parse_number.h"
 #include "core/tagging/module_format.h"
 #include "core/tagging/module_table.h"
 #include "core/tagging/renames.h"
@@ -27,137 +27,6 @@
 
 namespace onnx_tag {
 namespace {
-
-struct TagFinding {
-  std::string_view rule;      // "duplicate-key"; docs/guide/clean.md lists them
-  NodeId node = kNo<NodeId>;  // kNo: of the model, or of the sidecar
-  std::string message;
-};
-using Findings = std::vector<TagFinding>;
-
-constexpr std::array<std::string_view, 16> kNodeKeys = {
-    keys::kHierarchyTag, keys::kModule,        keys::kClass,
-    keys::kTagModule,    keys::kSemantic,      keys::kSemanticConfidence,
-    keys::kLayer,        keys::kAttentionKind, keys::kConfidence,
-    keys::kSource,       keys::kSourceLine,    keys::kOrigins,
-    keys::kWrote,        keys::kEvidence,      keys::kTagClassConfidence,
-    keys::kNodeName};
-constexpr std::array<std::string_view, 5> kModelKeys = {
-    keys::kVersion, keys::kStrategy, keys::kModules, keys::kLayout,
-    keys::kRenamed};
-
-std::string Quoted(std::string_view text) {
-  return Message("'{}'", Short{text, 100});
-}
-
-// Keys of ours that nobody knows, or that occur twice. Calls `use` with the
-// entries of known keys.
-template <std::size_t kCount, typename Use>
-void CheckKeys(std::span<const MetadataEntry> entries,
-               const std::array<std::string_view, kCount>& known, NodeId node,
-               Findings& findings, const Use& use) {
-  std::array<int, kCount> times = {};
-  for (const MetadataEntry& entry : entries) {
-    if (!keys::IsOurs(entry.key)) continue;
-    const auto at = std::find(known.begin(), known.end(), entry.key);
-    if (at == known.end()) {
-      findings.push_back({"unknown-key", node,
-                          Quoted(entry.key) + " is not a key of onnx-tag"});
-      continue;
-    }
-    if (++times[static_cast<std::size_t>(at - known.begin())] == 2) {
-      findings.push_back(
-          {"duplicate-key", node, Quoted(entry.key) + " occurs twice"});
-    }
-    use(entry);
-  }
-}
-
-// The entries of one node.
-class NodeEntries {
- public:
-  NodeEntries(const Model& model, NodeId node, Findings& findings)
-      : entries_(model.Metadata(node)), node_(node), findings_(findings) {}
-
-  bool any() const {
-    return std::ranges::any_of(entries_, keys::IsOurs, &MetadataEntry::key);
-  }
-
-  void Check() {
-    CheckKeys(entries_, kNodeKeys, node_, findings_,
-              [&](const MetadataEntry& entry) { CheckValue(entry); });
-    CheckComplete();
-  }
-
-  std::string_view Value(std::string_view key) const {
-    for (const MetadataEntry& entry : entries_) {
-      if (entry.key == key) return entry.value;
-    }
-    return {};
-  }
-  bool Has(std::string_view key) const {
-    return std::ranges::count(entries_, key, &MetadataEntry::key) > 0;
-  }
-
- private:
-  void Add(std::string_view rule, std::string message) {
-    findings_.push_back({rule, node_, std::move(message)});
-  }
-
-  void CheckValue(const MetadataEntry& entry) {
-    const std::string_view value = entry.value;
-    bool good = true;
-    if (entry.key == keys::kConfidence ||
-        entry.key == keys::kSemanticConfidence ||
-        entry.key == keys::kTagClassConfidence) {
-      good = WordToEnum<Confidence>(kConfidenceNames, value).has_value();
-    } else if (entry.key == keys::kSource) {
-      good = WordToEnum<Source>(kSourceNames, value).has_value();
-    } else if (entry.key == keys::kEvidence) {
-      good = WordToEnum<EvidenceKind>(kEvidenceNames, value).has_value();
-    } else if (entry.key == keys::kSemantic) {
-      good =
-          WordToEnum<RoleType>(kRoleTypeNames, value.substr(0, value.find('/')))
-              .has_value();
-    } else if (entry.key == keys::kOrigins) {
-      good = ReadPaths(value).has_value();
-    } else if (entry.key == keys::kHierarchyTag) {
-      good = value.starts_with('/');
-    } else if (entry.key == keys::kLayer) {
-      good = ParseWhole<std::uint32_t>(value).has_value();
-    }
-    if (!good) {
-      Add("bad-value", Message("{} has the invalid value {}", Quoted(entry.key),
-                               Quoted(value)));
-    }
-  }
-
-  void CheckComplete() {
-    for (const std::string_view key : {keys::kModule, keys::kHierarchyTag,
-                                       keys::kConfidence, keys::kSource}) {
-      // Keys for other programs and lines of code may stand without a tag.
-      if (Has(key) || HasNoTag()) continue;
-      Add("incomplete-tag", Message("{} is missing", Quoted(key)));
-    }
-    for (const std::string_view key : Split(Value(keys::kWrote), ',')) {
-      if (key.empty() || Has(key)) continue;
-      Add("missing-key", Message("{} is missing, but {} lists it", Quoted(key),
-                                 Quoted(keys::kWrote)));
-    }
-  }
-
-  bool HasNoTag() const {
-    constexpr std::array kOther = {keys::kWrote, keys::kSourceLine,
-                                   keys::kNodeName};
-    return std::ranges::all_of(entries_, [&](const MetadataEntry& entry) {
-      return !keys::IsOurs(entry.key) || std::ranges::count(kOther, entry.key);
-    });
-  }
-
-  std::span<const MetadataEntry> entries_;
-  NodeId node_;
-  Findings& findings_;
-};
 
 void CheckModelEntries(const Model& model, bool tagged, Findings& findings) {
   bool has_version = false;
