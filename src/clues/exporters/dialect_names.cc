@@ -89,6 +89,7 @@ Reuse SplitReuseSuffix(std::string_view scope) {
 }
 
 ScopedName SplitModuleName(std::string_view name) {
+  if (name.starts_with('/')) return {};  // a scope, or of the root
   const std::string_view scope = BeforeLastPart(name, '/');
   const std::string_view op = WithoutCounter(LastPart(name, '/'));
   // ONNX Runtime's training graphs: `LayerNormalization_token_9_Grad/Sum_0`.

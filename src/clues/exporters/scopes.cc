@@ -157,15 +157,16 @@ ScopeFacts GatherScopes(const GraphFacts& graph,
   facts.fused_name.resize(model.node_count(), false);
   for (const NodeId node : model.Nodes()) {
     const bool plain = exporter.IsPlain(node);
+    const std::string_view given = ExporterName(model, node);
     const hierarchy::StrippedName name =
-        plain ? hierarchy::StrippedName{.name = ExporterName(model, node)}
-              : hierarchy::UndoNodeName(ExporterName(model, node));
+        plain ? hierarchy::StrippedName{.name = given}
+              : hierarchy::UndoNodeName(given);
     facts.fused_name[node] = name.fused;
     if (exporter.names != nullptr) continue;  // they are not TorchScript scopes
     facts.converter_name[node] = name.cast || name.quantizer;
     // If two Reshapes were merged, the name of the result is correct, not the
     // name of the first.
-    const bool merged = ExporterName(model, node).ends_with("_new_reshape");
+    const bool merged = given.ends_with("_new_reshape");
     auto scoped = hierarchy::SplitScopedName(name.name);
     if (!scoped.ok && exporter.module_names) {
       scoped = hierarchy::SplitModuleName(name.name);
