@@ -3,7 +3,7 @@
 #
 #   run_quantizers.sh BINARY [WORK_DIR]
 #
-# WORK_DIR as in run_clients.sh. One environment for neural-compressor, which needs older packages, one for Olive, and one for the others. One
+# WORK_DIR as in run_clients.sh. One environment for neural-compressor, which needs older packages, one for Olive and Quark, and one for the others. One
 # line per tool; exit 1 if any check fails, 77 if an environment cannot be made.
 set -eu
 
@@ -37,5 +37,5 @@ tools() {
 failed=0
 tools quantizers nncf modelopt fp16 ort-fp16 autocast matmulnbits ort-overrides npi qnn-overrides
 tools neural-compressor neural-compressor
-tools olive olive-matmulnbits
+tools olive olive-matmulnbits quark
 exit $failed
