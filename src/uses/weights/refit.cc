@@ -1,4 +1,4 @@
-// Tested by tests/uses/weights/refit_test.cc.
+// Tested by tests/app/commands/refit_test.cc.
 #include <algorithm>
 #include <cmath>
 #include <set>

@@ -1,4 +1,4 @@
-// Tested by tests/uses/weights/refit_test.cc, and against the tools that write
+// Tested by tests/app/commands/refit_test.cc, and against the tools that write
 // such tensors by tests/clients/check_refit.py.
 #include "uses/weights/transforms.h"
 
