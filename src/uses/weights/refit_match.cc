@@ -295,7 +295,8 @@ std::string Planner::Doubt(std::uint32_t i, const Match& match) const {
     const std::string& name = old_[block.parameter].tensor->name;
     const bool told = std::find(preferred.begin(), preferred.end(),
                                 block.parameter) != preferred.end();
-    if (other.empty() ? told || tensors_[i].name == name
+    if (other.empty() ? told || (tensors_[i].name == name ||
+                                 tensors_[i].name == name + "_quantized")
                       : told && IsReadByOne(i)) {
       continue;
     }

@@ -462,8 +462,11 @@ void Made::EmitNumbers(std::int32_t type, const Use& use) const {
         for (std::uint64_t b = 0; b < groups.blocks(); ++b) {
           const Level& level =
               levels_[(at + i) / groups.row * groups.blocks() + b];
+          // The kernel leaves the rest of the last block at 0.
           block.assign(groups.block,
-                       Quantize(*recipe_.scheme, level, 0, groups.bits));
+                       recipe_.scheme->style == Style::kBlockWide
+                           ? Quantize(*recipe_.scheme, level, 0, groups.bits)
+                           : 0);
           for (std::uint64_t k = 0;
                k < groups.block && b * groups.block + k < groups.row; ++k) {
             block[k] = Quantize(*recipe_.scheme, level,

@@ -1,4 +1,4 @@
-// Tested by tests/app/cli/cases/refit.txt and tests/clients/check_refit.py.
+// Tested by tests/app/commands/refit_test.cc and tests/clients/check_refit.py.
 #include "app/commands/write/refit.h"
 
 #include <algorithm>
