@@ -413,10 +413,8 @@ std::string EncodeTaps(const Taps& taps, const Model& model,
   std::string encoded;
   for (const Tap& tap : taps.list) {
     const std::string_view value = model.ValueName(tap.value);
-    wire::AppendLengthDelimited(
-        encoded, onnx::GraphProto::kNode,
-        protobuf::BuildIdentity("onnx_tag/tap/" + tap.output, value,
-                                tap.output));
+    wire::AppendLengthDelimited(encoded, onnx::GraphProto::kNode,
+                                protobuf::BuildIdentity("", value, tap.output));
     wire::AppendLengthDelimited(
         encoded, onnx::GraphProto::kOutput,
         protobuf::BuildValueInfo(tap.output, edit.InfoOf(value),
