@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "core/graph/function_calls.h"
 #include "file/protobuf/messages.h"
 #include "uses/edit/graph_edit.h"
 #include "uses/sizes/shapes.h"
@@ -105,7 +106,7 @@ class PartSource {
   std::vector<Bytes> functions_;
   Fields inputs_, value_infos_, annotations_;          // by name
   std::unordered_map<std::string_view, Bytes> infos_;  // what is said first
-  std::unordered_map<std::string_view, std::vector<std::size_t>> by_name_;
+  FunctionCalls calls_;
   std::vector<ValueId> named_;  // by name: the value of the main graph
   // By value: its first initializer; by initializer: the next of the same.
   std::vector<std::uint32_t> first_weight_, next_weight_;
