@@ -201,9 +201,7 @@ PartSource::PartSource(const Model& model, const Release& release)
         }
       },
       release);
-  for (std::size_t i = 0; i < model.functions().size(); ++i) {
-    by_name_[model.functions()[i].name].push_back(i);
-  }
+  calls_ = FunctionCalls(model);
   for (const ValueId id : AllIds<ValueId>(model.value_count())) {
     const std::size_t name = Index(model[id].name);
     if (!IsOfMain(model, id)) continue;
@@ -269,22 +267,20 @@ class PartWriter::Uses {
   // Marks the functions that `node` and their bodies call.
   void Call(NodeId node) {
     const Model& model = source_.model_;
-    if (source_.by_name_.empty()) return;
+    if (source_.calls_.empty()) return;
     std::vector<NodeId> open = {node};
     while (!open.empty()) {
       const NodeId at = open.back();
       open.pop_back();
-      const auto named = source_.by_name_.find(model.OpType(at));
-      if (named == source_.by_name_.end()) continue;
-      for (const std::size_t i : named->second) {
-        const Function& function = model.functions()[i];
-        if (function.domain != model.Domain(at) || !called_.insert(i).second) {
-          continue;
-        }
-        for (const NodeId inside : model[function.body].nodes) {
-          ForEachInside(model, inside,
-                        [&](NodeId inner) { open.push_back(inner); });
-        }
+      const FunctionId function = source_.calls_.Of(at);
+      if (function == kNo<FunctionId> ||
+          !called_.insert(Index(function)).second) {
+        continue;
+      }
+      for (const NodeId inside :
+           model[model.functions()[Index(function)].body].nodes) {
+        ForEachInside(model, inside,
+                      [&](NodeId inner) { open.push_back(inner); });
       }
     }
   }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/graph/function_calls.h"
 #include "file/protobuf/messages.h"
 #include "file/wire/rewrite.h"
 #include "onnx_tag/bytes.h"
@@ -106,7 +107,7 @@ class PartSource {
   std::vector<Bytes> functions_;
   Fields inputs_, value_infos_, annotations_;          // by name
   std::unordered_map<std::string_view, Bytes> infos_;  // what is said first
-  std::unordered_map<std::string_view, std::vector<std::size_t>> by_name_;
+  FunctionCalls calls_;
   std::vector<ValueId> named_;  // by name: the value of the main graph
   // By value: its first initializer; by initializer: the next of the same.
   std::vector<std::uint32_t> first_weight_, next_weight_;
