@@ -92,7 +92,7 @@ void AppendFloats(const float* numbers, std::uint64_t count, std::int32_t type,
   }
 }
 
-void Release(const CheckpointTensor& tensor) {
+void ReleaseTensor(const CheckpointTensor& tensor) {
   if (tensor.file == nullptr || tensor.bytes.size() < kReleasedBytes) return;
   const auto begin = static_cast<std::uint64_t>(tensor.bytes.data() -
                                                 tensor.file->bytes().data());
@@ -330,7 +330,7 @@ void Made::Floats(std::uint64_t begin, std::uint64_t count, float* to) const {
         if (at >= begin && at < end) to[at - begin] = run[r - first];
       }
       if ((c + 1) * stride / kReleasedBytes != c * stride / kReleasedBytes) {
-        Release(*source.tensor);
+        ReleaseTensor(*source.tensor);
       }
     }
   }
@@ -379,7 +379,7 @@ void Made::ForEachStep(const Visit& visit) const {
     Floats(at, size, numbers.data());
     const bool more = visit(at, size, numbers.data());
     for (const std::uint32_t parameter : recipe_.Parameters()) {
-      Release(*side_[parameter].tensor);
+      ReleaseTensor(*side_[parameter].tensor);
     }
     if (!more) return;
   }

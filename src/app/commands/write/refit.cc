@@ -92,9 +92,10 @@ std::map<std::string, std::string> NewLocations(const Store& store,
   return names;
 }
 
-void Write(const WeightsOptions& options, const Refitting& refit, Inputs inputs,
-           const std::vector<std::unique_ptr<const weights::Checkpoint>>& read,
-           Terminal& terminal, Result& result, std::string& path) {
+void WriteRefit(
+    const WeightsOptions& options, const Refitting& refit, Inputs inputs,
+    const std::vector<std::unique_ptr<const weights::Checkpoint>>& read,
+    Terminal& terminal, Result& result, std::string& path) {
   const ModelFile& file = *refit.model->file();
   path = ModelDestination(options.model, options.write, "refit");
   const auto locations = NewLocations(refit.store, file.path(), path);
@@ -184,7 +185,7 @@ Result Refit(const WeightsOptions& options,
       refit->plan.unused.begin(), refit->plan.unused.end(),
       [&](const std::string& name) { return request.added.contains(name); });
   if ((refused == 0 && !lost) || options.partial) {
-    Write(options, *refit, inputs, read, terminal, result, path);
+    WriteRefit(options, *refit, inputs, read, terminal, result, path);
   }
   if (!refit->plan.unused.empty()) {
     std::vector<std::string> lines;
