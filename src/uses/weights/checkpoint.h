@@ -11,9 +11,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "onnx_tag/bytes.h"
 #include "file/io/inputs.h"
 #include "file/io/mapped_file.h"
+#include "onnx_tag/bytes.h"
 
 namespace onnx_tag::weights {
 

@@ -261,7 +261,8 @@ std::shared_ptr<const Recipe> Planner::MatchBias(std::uint32_t i) {
     if (numbers.scales.size() != 1 && numbers.scales.size() != stored.count) {
       continue;
     }
-    const auto proves = [&, input_scale = input_scale](Recipe& recipe) {
+    const auto proves = [&, weight = weight,
+                         input_scale = input_scale](Recipe& recipe) {
       recipe.scheme = &kSchemes.back();
       recipe.of_weight = matches_[weight].recipe;
       recipe.input_scale = input_scale;
