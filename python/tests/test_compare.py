@@ -310,7 +310,8 @@ def test_names_and_code_of_others_are_harmless_on_a_terminal() -> None:
     errors.add(np.ones(3), np.zeros(3))
     line = SourceLine("a\x1b]8;;x.py", 3, "f\x07", "\x1b[2J\u202eevil")
     row = Row("bad\x1b[31m\udcff\n", "Cl\x9bass", errors, [(0, errors)], folded=["x\r"], line=line, within=False)
-    found = Comparison("a\x1b", "b", [row], ["\x1b[1m"], [], [], [], [], FLOAT, Tolerance(1, 1), 1, 1, [row])
+    found = Comparison("a\x1b", "b", [row], ["\x1b[1m"], [], [], [], [], [], FLOAT, Tolerance(1, 1), 1, 1,
+                       [row])
     text = found.to_text()
     text.encode("utf-8")
     assert all(c.isprintable() for line in text.splitlines() for c in line)
