@@ -305,9 +305,10 @@ std::pair<std::uint32_t, float> Planner::WeightOf(NodeId node) const {
     weight = TensorAt(side, 0);
     scale = TensorAt(data, 1);
   }
+  // An input that a quantized table gives has the table's scale, which changes.
   if (weight == kNoTensor || scale == kNoTensor || !groups_.contains(weight) ||
-      tensors_[scale].count != 1 || tensors_[scale].type != kFloat ||
-      tensors_[scale].bytes.empty()) {
+      helpers_.contains(scale) || tensors_[scale].count != 1 ||
+      tensors_[scale].type != kFloat || tensors_[scale].bytes.empty()) {
     return {kNoTensor, 0};
   }
   return {weight, PlainNumbers(tensors_[scale]).At(0)};

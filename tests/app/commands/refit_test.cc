@@ -267,6 +267,79 @@ TEST_F(RefitTest, TensorsThatWereEqualByAccidentAreRefused) {
   EXPECT_EQ(Rows(Run(was, now)).at("fc.bias")["fate"], "written");
 }
 
+// Whole multiples of a step, the largest of them 127: int8 holds them exactly.
+Array Steps(const Shape& shape, int seed, float step) {
+  Array array{shape, std::vector<float>(CountOf(shape))};
+  for (std::size_t i = 0; i < array.numbers.size(); ++i) {
+    const int whole = (static_cast<int>(i) * 37 + seed * 11) % 255 - 127;
+    array.numbers[i] = static_cast<float>(i == 0 ? 127 : whole) * step;
+  }
+  return array;
+}
+
+// A layer of integers with a bias of int32, whose scale is that of the input
+// times that of the weight. The input is a row of a table, or comes from data.
+std::string MakeIntegers(const State& state, float table, float weight,
+                         bool looks_up) {
+  schema::ModelProto model = ModelFromText(
+      "ir_version: 8 producer_name: 'pytorch' opset_import { version: 17 } "
+      "graph { name: 'main' }");
+  schema::GraphProto& graph = *model.mutable_graph();
+  const std::string scale = looks_up ? "emb.weight_scale" : "data_scale";
+  AddNode(graph, "Gather", "g", {"emb.weight_quantized", "ids"}, {"rows"});
+  AddNode(graph, "DequantizeLinear", "d1", {"rows", "emb.weight_scale", "zero"},
+          {"row"});
+  AddNode(graph, "DequantizeLinear", "d2",
+          {looks_up ? "rows" : "data", scale, "zero"}, {"x"});
+  AddNode(graph, "DequantizeLinear", "d3",
+          {"fc.weight_quantized", "fc.weight_scale", "zero"}, {"w"});
+  AddNode(graph, "DequantizeLinear", "d4",
+          {"fc.bias_quantized", "fc.bias_scale", "zero32"}, {"b"});
+  AddNode(graph, "Gemm", "f", {"x", "w", "b"}, {"y"});
+  const auto add = [&](const std::string& name, float step, int type) {
+    const Array& array = state.at(name);
+    std::string bytes;
+    for (const float number : array.numbers) {
+      const auto whole = static_cast<std::int32_t>(number / step);
+      bytes.append(reinterpret_cast<const char*>(&whole), type == 3 ? 1 : 4);
+    }
+    AddTensor(graph, name + "_quantized", array.shape, type, bytes);
+    AddArray(graph, name + "_scale",
+             {{type == 3 ? Shape{} : Shape{1}}, {step}});
+  };
+  add("emb.weight", table, 3);
+  add("fc.weight", weight, 3);
+  add("fc.bias", (looks_up ? table : 0.5F) * weight, 6);
+  AddArray(graph, "data_scale", {{}, {0.5F}});
+  AddTensor(graph, "zero", {}, 3, std::string(1, '\0'));
+  AddTensor(graph, "zero32", {1}, 6, std::string(4, '\0'));
+  return model.SerializeAsString();
+}
+
+// The scale of a looked-up input is the table's: with new numbers it is
+// another, and the scale of the bias is, too.
+TEST_F(RefitTest, ABiasBehindATableIsRefused) {
+  const auto state = [](int seed, float table, float weight, float bias) {
+    return State{{"emb.weight", Steps({20, 5}, seed, table)},
+                 {"fc.weight", Steps({5, 20}, seed + 1, weight)},
+                 {"fc.bias", Steps({20}, seed + 2, bias)}};
+  };
+  for (const bool looks_up : {false, true}) {
+    const float input = looks_up ? 0x1p-6F : 0.5F;
+    const State was = state(1, 0x1p-6F, 0x1p-7F, input * 0x1p-7F);
+    const State now = state(5, 0x1p-5F, 0x1p-8F, input * 0x1p-8F);
+    model_ = MakeIntegers(was, 0x1p-6F, 0x1p-7F, looks_up);
+    const CliResult result = Run(was, now);
+    EXPECT_EQ(result.exit, looks_up ? 1 : 0) << result.out;
+    EXPECT_EQ(Rows(result).at("fc.bias_quantized")["fate"],
+              looks_up ? "refused" : "written");
+    if (!looks_up) {
+      EXPECT_EQ(ReadFile(folder_ / "out.onnx"),
+                MakeIntegers(now, 0x1p-5F, 0x1p-8F, false));
+    }
+  }
+}
+
 TEST_F(RefitTest, WithoutTheOldCheckpointOnlyNamesWithoutDoubtAreTaken) {
   const std::string now =
       folder_.Write("now.safetensors", Safetensors(MakeState(2)));
