@@ -6,23 +6,21 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/hierarchy/name_parts.h"
 #include "core/tagging/tag_format.h"
 #include "file/model/model_builder.h"
 
 namespace onnx_tag {
 namespace {
 
-bool IsWordCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         (c >= '0' && c <= '9') || c == '_';
-}
+using hierarchy::IsWordChar;
 
 // Equal for names that some engine makes equal: they replace each byte, each
 // character or each run of them that is no word's by `_`.
 std::string Sanitized(std::string_view name) {
   std::string text;
   for (const char c : name) {
-    if (IsWordCharacter(c) && c != '_') {
+    if (IsWordChar(c) && c != '_') {
       text += c;
     } else if (!text.ends_with('_')) {
       text += '_';
@@ -60,7 +58,7 @@ class NodeNamer {
     std::string name = tagging_.modules.Path(tagging_.tags[node].module);
     name.append("/").append(op);
     for (char& c : name) {
-      if (!IsWordCharacter(c) && c != '.' && c != '/' && c != '-') c = '_';
+      if (!IsWordChar(c) && c != '.' && c != '/' && c != '-') c = '_';
     }
     return Numbered(name, 0);
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/graph/walk.h"
@@ -26,37 +27,38 @@ std::string_view ClassIn(const ScopeTable& scopes, ScopeId id) {
   return segment.substr(0, segment.find('.'));
 }
 
-// Whether every name begins with the class of the root, and most of what is
-// inside are classes, too.
-bool AreClasses(const ScopeFacts& facts, const ModuleTree& modules) {
+// By scope: whether it is made of classes. Empty unless every name begins with
+// the class of the root, and most of what is inside are classes, too.
+IdVector<ScopeId, bool> FindClassScopes(const ScopeFacts& facts,
+                                        const ModuleTree& modules) {
   const ScopeTable& scopes = facts.scopes;
-  ScopeId root = kNo<ScopeId>;
-  for (const ScopeId id : facts.node_scope) {
-    if (id == kNo<ScopeId> || id == ScopeId{0}) continue;
-    root = id;
-    break;
-  }
-  if (root == kNo<ScopeId>) return false;
+  const auto is_scope = [](ScopeId id) {
+    return id != kNo<ScopeId> && id != ScopeId{0};
+  };
+  const auto named =
+      std::find_if(facts.node_scope.begin(), facts.node_scope.end(), is_scope);
+  if (named == facts.node_scope.end()) return {};
+  ScopeId root = *named;
   while (scopes[root].parent != ScopeId{0}) root = scopes[root].parent;
   const std::string_view name = scopes.Segment(root);
   if (!IsClassWord(name) || name.find('.') != std::string_view::npos ||
       modules.FindChild(ModuleTree::kRoot, name) != kNo<ModuleId>) {
-    return false;
+    return {};
   }
-  // By scope: whether it is the root or inside it. A parent's id is smaller.
   IdVector<ScopeId, bool> inside(scopes.size(), false);
   std::size_t classes = 0;
   std::size_t others = 0;
+  // The id of a parent is smaller than the ids of its children.
   for (const ScopeId id : AllIds<ScopeId>(scopes.size())) {
     inside[id] = id == root || (id != ScopeId{0} && inside[scopes[id].parent]);
     if (!inside[id] || id == root) continue;
     ++(IsClassWord(ClassIn(scopes, id)) ? classes : others);
   }
-  if (classes <= others) return false;
-  return std::all_of(
-      facts.node_scope.begin(), facts.node_scope.end(), [&](ScopeId id) {
-        return id == kNo<ScopeId> || id == ScopeId{0} || inside[id];
-      });
+  const bool all_inside =
+      std::all_of(facts.node_scope.begin(), facts.node_scope.end(),
+                  [&](ScopeId id) { return !is_scope(id) || inside[id]; });
+  if (classes <= others || !all_inside) return {};
+  return inside;
 }
 
 }  // namespace
@@ -65,29 +67,18 @@ IdVector<NodeId, ScopeId> TakeClassScopes(const ParameterFacts& parameters,
                                           bool has_map,
                                           const ModuleTree& modules,
                                           ScopeFacts& facts) {
-  if ((parameters.parameters.empty() && !has_map) ||
-      !AreClasses(facts, modules)) {
-    return {};
-  }
-  const ScopeTable& scopes = facts.scopes;
-  const auto root = [&](ScopeId id) {
-    while (scopes[id].parent != ScopeId{0}) id = scopes[id].parent;
-    return id;
-  };
-  IdVector<NodeId, ScopeId> taken = facts.node_scope;
-  for (ScopeId& scope : taken) {
-    if (scope == ScopeId{0}) scope = kNo<ScopeId>;
-  }
-  ScopeId first = kNo<ScopeId>;
+  if (parameters.parameters.empty() && !has_map) return {};
+  const IdVector<ScopeId, bool> inside = FindClassScopes(facts, modules);
+  if (inside.empty()) return {};
+  IdVector<NodeId, ScopeId> taken(facts.node_scope.size(), kNo<ScopeId>);
   for (const NodeId node : AllIds<NodeId>(taken.size())) {
-    const ScopeId scope = taken[node];
-    if (scope == kNo<ScopeId>) continue;
-    if (first == kNo<ScopeId>) first = root(scope);
-    facts.node_scope[node] = kNo<ScopeId>;
+    ScopeId& scope = facts.node_scope[node];
+    if (scope == kNo<ScopeId> || !inside[scope]) continue;
+    taken[node] = scope;
+    scope = kNo<ScopeId>;
+    // Other names of values have attributes.
     ScopeId& value = facts.value_scope[node];
-    if (value == kNo<ScopeId> || value == ScopeId{0}) continue;
-    // Else the value's name has attributes.
-    if (root(value) == first) value = kNo<ScopeId>;
+    if (value != kNo<ScopeId> && inside[value]) value = kNo<ScopeId>;
   }
   return taken;
 }
@@ -190,14 +181,18 @@ class ClassPlacer {
   // Each segment is one attribute, or the items of lists: "BertLayer.0" is
   // `layer.0`.
   void Lay(ScopeId scope, ModuleId module) {
+    // Nodes of one module follow each other.
+    if (std::exchange(last_, {scope, module}) == std::pair(scope, module)) {
+      return;
+    }
     std::vector<ScopeId> chain;  // without the root's
+    ScopeId root = scope;
     for (ScopeId at = scope; scopes_[at].parent != ScopeId{0};
          at = scopes_[at].parent) {
       chain.push_back(at);
-      root_ = scopes_[at].parent;
+      root = scopes_[at].parent;
     }
-    if (chain.empty()) root_ = scope;
-    AddTop(root_, ModuleTree::kRoot);
+    AddTop(root, ModuleTree::kRoot);
     const Atoms path = tree_.AtomsBelow(ModuleTree::kRoot, module);
     std::vector<std::pair<ScopeId, std::size_t>> ends;
     std::size_t at = 0;
@@ -258,13 +253,14 @@ class ClassPlacer {
   // to its owner.
   void Label() {
     label_.resize(model_.node_count(), kNo<ModuleId>);
+    owner_.resize(model_.node_count(), kNo<ModuleId>);
     std::deque<NodeId> open;
     for (const NodeId node : model_.Nodes()) {
       const ScopeId scope = scope_of_[node];
       if (scope == kNo<ScopeId>) continue;
-      const ModuleId owner = parameters_.OwnerOf(graph_, tree_, node).module;
-      if (owner == kNo<ModuleId>) continue;
-      label_[node] = TopOf(scope, owner);
+      owner_[node] = parameters_.OwnerOf(graph_, tree_, node).module;
+      if (owner_[node] == kNo<ModuleId>) continue;
+      label_[node] = TopOf(scope, owner_[node]);
       if (label_[node] != kNo<ModuleId> && tops_[scope].size() > 1) {
         open.push_back(node);
       }
@@ -305,7 +301,7 @@ class ClassPlacer {
     };
     // A module may use the parameters of a part that it never calls.
     if (!every_class_ && is_recorded_[node]) return;
-    const ModuleId owner = parameters_.OwnerOf(graph_, tree_, node).module;
+    const ModuleId owner = owner_[node];
     const ModuleId top_of_owner =
         owner == kNo<ModuleId> ? owner : TopOf(scope, owner);
     if (top_of_owner != kNo<ModuleId> &&
@@ -377,10 +373,11 @@ class ClassPlacer {
   ModuleTree& tree_;
   IdVector<ScopeId, std::vector<ModuleId>> tops_;  // of this class path
   IdVector<ScopeId, bool> has_parts_;  // of layers without a class in the path
+  IdVector<NodeId, ModuleId> owner_;   // of its parameters
   IdVector<NodeId, ModuleId> label_;
   IdVector<NodeId, bool> is_recorded_;  // or a part of what was
   Atoms atoms_;
-  ScopeId root_ = kNo<ScopeId>;
+  std::pair<ScopeId, ModuleId> last_ = {kNo<ScopeId>, kNo<ModuleId>};
   bool has_recording_ = false;
   bool every_class_ = false;  // also those of torch.nn
   bool mapped_ = false;       // the map says what is where

@@ -96,20 +96,18 @@ MappingFacts ReadFacts(const MappingOptions& options) {
       facts.hierarchy = std::move(opened.modules);
     }
   };
-  if (!options.trace_file.empty()) {
-    OpenedRecording opened =
-        OpenRecording(options.trace_file, "--trace", Section::kTrace);
-    facts.trace = std::move(opened.recording);
-    facts.digests.trace = opened.digest;
-    use_modules(opened);
-  }
-  if (!options.fx_file.empty()) {
-    OpenedRecording opened =
-        OpenRecording(options.fx_file, "--fx", Section::kFx);
-    facts.fx = std::move(opened.recording);
-    facts.digests.fx = opened.digest;
-    use_modules(opened);
-  }
+  const auto open =
+      [&](const std::string& path, std::string_view option, Section section,
+          std::shared_ptr<const Recording>& recording, std::string& digest) {
+        if (path.empty()) return;
+        OpenedRecording opened = OpenRecording(path, option, section);
+        recording = std::move(opened.recording);
+        digest = opened.digest;
+        use_modules(opened);
+      };
+  open(options.trace_file, "--trace", Section::kTrace, facts.trace,
+       facts.digests.trace);
+  open(options.fx_file, "--fx", Section::kFx, facts.fx, facts.digests.fx);
   if (!options.recording_file.empty()) {
     OpenedRecording opened =
         OpenRecording(options.recording_file, "--recording", Section::kAny);

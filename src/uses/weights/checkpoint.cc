@@ -145,7 +145,7 @@ void LoadFloats(const CheckpointTensor& tensor, std::uint64_t begin,
   }
 }
 
-std::vector<CheckpointTensor> ReadSafetensorsTensors(Bytes file) {
+SafetensorsParts SplitSafetensors(Bytes file) {
   if (file.size() < kHeadLength) {
     Fail(ErrorKind::kUsage, "not a .safetensors file: it has {} bytes",
          file.size());
@@ -158,12 +158,17 @@ std::vector<CheckpointTensor> ReadSafetensorsTensors(Bytes file) {
     Fail(ErrorKind::kUsage,
          "not a .safetensors file: its head would have {} bytes", size);
   }
-  const auto end = kHeadLength + static_cast<std::size_t>(size);
+  const auto length = static_cast<std::size_t>(size);
+  return {file.substr(kHeadLength, length), file.substr(kHeadLength + length)};
+}
+
+std::vector<CheckpointTensor> ReadSafetensorsTensors(Bytes file) {
+  const SafetensorsParts parts = SplitSafetensors(file);
   std::vector<CheckpointTensor> tensors;
-  json::Reader reader(file.substr(kHeadLength, end - kHeadLength));
+  json::Reader reader(parts.head);
   reader.ForEachMember([&](std::string_view name) {
     if (name == "__metadata__") return;
-    tensors.push_back(ReadEntry(reader, name, file.substr(end)));
+    tensors.push_back(ReadEntry(reader, name, parts.data));
   });
   RefuseOverlaps(tensors);
   return tensors;

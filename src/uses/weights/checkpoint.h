@@ -35,6 +35,14 @@ std::string DimsText(const std::vector<std::int64_t>& dims);
 void LoadFloats(const CheckpointTensor& tensor, std::uint64_t begin,
                 std::uint64_t count, float* to);
 
+// The two parts of a .safetensors file: JSON, and the bytes of the tensors.
+// Throws Error(kUsage).
+struct SafetensorsParts {
+  Bytes head;
+  Bytes data;
+};
+SafetensorsParts SplitSafetensors(Bytes file);
+
 // The tensors of a .safetensors file; every size and offset is checked. Throws
 // Error(kUsage).
 std::vector<CheckpointTensor> ReadSafetensorsTensors(Bytes file);

@@ -5,21 +5,12 @@
 
 #include "file/json/reader.h"
 #include "onnx_tag/error.h"
+#include "uses/weights/checkpoint.h"
 
 namespace onnx_tag::weights {
 namespace {
 
 constexpr std::size_t kLengthSize = 8;
-// As the format's own reader has it.
-constexpr std::uint64_t kMaxHead = 100'000'000;
-
-std::uint64_t HeadSize(Bytes file) {
-  std::uint64_t size = 0;
-  for (std::size_t i = kLengthSize; i-- > 0;) {
-    size = size << 8 | static_cast<unsigned char>(file[i]);
-  }
-  return size;
-}
 
 std::vector<std::int64_t> ReadNumbers(json::Reader& reader) {
   std::vector<std::int64_t> numbers;
@@ -75,19 +66,10 @@ bool IsSafetensors(Bytes file) {
 }
 
 std::vector<ReferenceTensor> ReadSafetensors(Bytes file) {
-  if (file.size() < kLengthSize) {
-    Fail(ErrorKind::kUsage, "not a .safetensors file: it has {} bytes",
-         file.size());
-  }
-  const std::uint64_t size = HeadSize(file);
-  if (size > kMaxHead || size > file.size() - kLengthSize) {
-    Fail(ErrorKind::kUsage,
-         "not a .safetensors file: its head would have {} bytes", size);
-  }
+  const SafetensorsParts parts = SplitSafetensors(file);
   std::vector<ReferenceTensor> tensors;
   std::unordered_map<Bytes, std::string> first_with;
-  const Bytes data = file.substr(kLengthSize + static_cast<std::size_t>(size));
-  json::Reader reader(file.substr(kLengthSize, static_cast<std::size_t>(size)));
+  json::Reader reader(parts.head);
   reader.BeginObject();
   std::string_view name;
   while (reader.NextMember(name)) {
@@ -109,7 +91,7 @@ std::vector<ReferenceTensor> ReadSafetensors(Bytes file) {
         reader.Skip();
       }
     }
-    if (const Bytes bytes = BytesAt(data, offsets); !bytes.empty()) {
+    if (const Bytes bytes = BytesAt(parts.data, offsets); !bytes.empty()) {
       tensor.is_zero = tensor.shape.size() == 1 &&
                        bytes.find_first_not_of('\0') == Bytes::npos;
       const auto at = first_with.emplace(bytes, tensor.name);
