@@ -1,11 +1,10 @@
 #include <algorithm>
-#include <functional>
 #include <map>
-#include <queue>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "clues/projection/call_order.h"
 #include "clues/projection/match_steps.h"
 #include "clues/projection/project.h"
 
@@ -57,45 +56,6 @@ CallProgram MakeProgram(const std::vector<CalledModule>& calls,
   return program;
 }
 
-// The calls, and how to find them. Made once for all orders of the tokens.
-struct CallTable {
-  explicit CallTable(const std::vector<CalledModule>& of)
-      : calls(of), next(of.size(), of.size()) {
-    std::map<std::size_t, std::size_t> last;  // by caller
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      first.emplace(calls[i].module, i);
-      const auto [at, is_new] = last.try_emplace(calls[i].caller, i);
-      if (!is_new) next[std::exchange(at->second, i)] = i;
-    }
-  }
-
-  // The first call of a module; the number of calls if there is none.
-  std::size_t FirstOf(std::string_view module) const {
-    const auto at = first.find(module);
-    return at == first.end() ? calls.size() : at->second;
-  }
-  // Whether the next item of a Sequential reads what the call returns.
-  bool IsInTurn(std::size_t call) const {
-    const std::size_t caller = calls[call].caller;
-    return caller != CalledModule::kNobody && calls[caller].in_turn;
-  }
-
-  const std::vector<CalledModule>& calls;
-  std::map<std::string_view, std::size_t> first;  // by module
-  std::vector<std::size_t> next;  // by call: the next one of the same caller
-};
-
-// The one token that a token reads; kNo if it reads several.
-NodeTokenId OnlySource(const NodeToken& token) {
-  const auto& sources = token.sources;
-  const bool one =
-      !sources.empty() &&
-      std::all_of(sources.begin(), sources.end(), [&](NodeTokenId source) {
-        return source == sources.front();
-      });
-  return one ? sources.front() : kNo<NodeTokenId>;
-}
-
 class CallProjector {
  public:
   CallProjector(const CallTable& call_table,
@@ -141,6 +101,10 @@ class CallProjector {
   // A part counts where it is next to what shows the module: an Add somewhere
   // is not the Add of a norm.
   void KeepWholes() {
+    passes_by_ = FindPassingBy();
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
+      if (tokens_[id].op == Op::kUnsqueeze) adds_axis_.insert(steps_[id]);
+    }
     std::vector<NodeTokenId> queue;
     IdVector<NodeTokenId, bool> kept(tokens_.size(), false);
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
@@ -156,7 +120,10 @@ class CallProjector {
       const NodeTokenId at = queue[i];
       const auto keep = [&](NodeTokenId id, bool reads) {
         if (kept[id] || steps_[id] != steps_[at]) return;
-        if (reads ? MeetsOthers(id) : IsBefore(id) || IsFolding(id)) return;
+        if (reads ? MeetsOthers(id) || IsAfter(id) || IsPooling(id, at)
+                  : IsBefore(id) || IsFolding(id)) {
+          return;
+        }
         kept[id] = true;
         queue.push_back(id);
       };
@@ -179,14 +146,19 @@ class CallProjector {
   }
 
   // Whether it prepares what others made for the module: it joins several
-  // values, adds an axis, transposes one for a Linear, or pads one that others
-  // read, too, or that needs no padding. The caller does so.
+  // values, adds an axis, transposes one for a Linear, moves one that others
+  // read, too, or pads one that others read or that needs no padding. The
+  // caller does so.
   bool IsBefore(NodeTokenId id) const {
     const auto& sources = tokens_[id].sources;
-    const bool from_others = std::any_of(
-        sources.begin(), sources.end(),
-        [&](NodeTokenId source) { return steps_[source] != steps_[id]; });
+    const auto is_others = [&](NodeTokenId other) {
+      return steps_[other] != steps_[id];
+    };
+    const bool from_others =
+        sources.empty() ||
+        std::any_of(sources.begin(), sources.end(), is_others);
     if (!from_others) return false;
+    if (passes_by_[id]) return true;
     if (tokens_[id].op == Op::kConcat) return sources.size() > 1;
     if (tokens_[id].op == Op::kUnsqueeze) return true;
     if (tokens_[id].op == Op::kPad) {
@@ -194,6 +166,39 @@ class CallProjector {
     }
     return tokens_[id].op == Op::kTranspose &&
            calls_[program_.call[steps_[id]]].kind == "Linear";
+  }
+
+  // Whether it takes the axis away that no token of its step added, and only
+  // others read it: the caller does so.
+  bool IsAfter(NodeTokenId id) const {
+    const auto is_own = [&](NodeTokenId other) {
+      return steps_[other] == steps_[id];
+    };
+    return tokens_[id].op == Op::kSqueeze && !adds_axis_.contains(steps_[id]) &&
+           std::none_of(readers_[id].begin(), readers_[id].end(), is_own);
+  }
+
+  // Whether it reduces what a norm made: a norm that is one operator has no
+  // other part that does so.
+  bool IsPooling(NodeTokenId id, NodeTokenId source) const {
+    return Describe(tokens_[id].op).kinds.HasAnyOf(OpKind::kReduction) &&
+           Describe(tokens_[source].op).kinds.HasAnyOf(OpKind::kNorm);
+  }
+
+  // Tokens whose result, at most moved, is what a token outside their step
+  // reads. If they read what others made, the step did not make it.
+  IdVector<NodeTokenId, bool> FindPassingBy() const {
+    IdVector<NodeTokenId, bool> passing(tokens_.size(), false);
+    for (std::size_t i = tokens_.size(); i-- > 0;) {
+      const NodeTokenId id = MakeId<NodeTokenId>(i);
+      const auto is_outside = [&](NodeTokenId reader) {
+        return steps_[reader] != steps_[id] || passing[reader] ||
+               MeetsOthers(reader);
+      };
+      passing[id] = IsLayout(id) && std::any_of(readers_[id].begin(),
+                                                readers_[id].end(), is_outside);
+    }
+    return passing;
   }
 
   // Whether its kernel, the smallest dimensions of its weight, is 1.
@@ -314,12 +319,14 @@ class CallProjector {
     IdVector<StepId, NodeTokenId> heads(program_.steps.size(),
                                         kNo<NodeTokenId>);
     IdVector<StepId, bool> named(program_.steps.size(), false);
+    IdVector<StepId, bool> reads_named(program_.steps.size(), false);
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       const StepId step = steps_[id];
       if (step == kNo<StepId>) continue;
       const NodeTokenId source = OnlySource(tokens_[id]);
-      named[step] = named[step] || NameOf(id) != nullptr ||
-                    (source != kNo<NodeTokenId> && NameOf(source) != nullptr);
+      named[step] = named[step] || NameOf(id) != nullptr;
+      reads_named[step] = reads_named[step] || (source != kNo<NodeTokenId> &&
+                                                NameOf(source) != nullptr);
       if (IsHead(id) && heads[step] == kNo<NodeTokenId>) heads[step] = id;
     }
     IdVector<StepId, bool> doubtful(program_.steps.size(), false);
@@ -332,8 +339,14 @@ class CallProjector {
       if (is_new) continue;
       const StepId before = std::exchange(at->second, step);
       if (Reaches(heads[before], heads[step])) continue;
-      doubtful[before] = doubtful[before] || !named[before];
-      doubtful[step] = !named[step];
+      // What both read tells nothing.
+      const NodeTokenId source = OnlySource(tokens_[heads[step]]);
+      const bool same = source == OnlySource(tokens_[heads[before]]);
+      const auto doubt = [&](StepId of) {
+        return !named[of] && (same || !reads_named[of]);
+      };
+      doubtful[before] = doubtful[before] || doubt(before);
+      doubtful[step] = doubt(step);
     }
     return doubtful;
   }
@@ -438,73 +451,10 @@ class CallProjector {
   const IdVector<NodeTokenId, NodeToken>& tokens_;
   IdVector<NodeTokenId, StepId> steps_;
   IdVector<NodeTokenId, bool> only_;  // its caller may run there, too
+  IdVector<NodeTokenId, bool> passes_by_;
+  std::set<StepId> adds_axis_;  // steps with an Unsqueeze
   IdVector<NodeTokenId, std::vector<NodeTokenId>> readers_;
 };
-
-// The call of the module that the file names for each token, or the first call
-// that needs it. In a Sequential, what reads a module's result runs at once.
-IdVector<NodeTokenId, std::size_t> CallKeys(
-    const NodeTokens& table, const CallTable& call_table,
-    const std::vector<const std::string*>& known) {
-  const std::vector<CalledModule>& calls = call_table.calls;
-  std::set<std::string_view> again;
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    if (call_table.FirstOf(calls[i].module) != i) {
-      again.insert(calls[i].module);
-    }
-  }
-  IdVector<NodeTokenId, std::size_t> keys(table.tokens.size(), calls.size());
-  for (std::size_t i = keys.size(); i-- > 0;) {
-    const NodeTokenId id = MakeId<NodeTokenId>(i);
-    const std::string* const module = known[Index(table.tokens[id].node)];
-    if (module != nullptr && !again.contains(*module)) {
-      const std::size_t call = call_table.FirstOf(*module);
-      if (call < calls.size()) keys[id] = call;
-    }
-    for (const NodeTokenId source : table.tokens[id].sources) {
-      keys[source] = std::min(keys[source], keys[id]);
-    }
-  }
-  IdVector<NodeTokenId, bool> in_sequence(keys.size(), false);
-  for (const NodeTokenId id : AllIds<NodeTokenId>(keys.size())) {
-    const std::string* const module = known[Index(table.tokens[id].node)];
-    if (module != nullptr) {
-      const std::size_t call = call_table.FirstOf(*module);
-      in_sequence[id] =
-          call < calls.size() && call_table.IsInTurn(call) && keys[id] == call;
-      continue;
-    }
-    const NodeTokenId source = OnlySource(table.tokens[id]);
-    if (source == kNo<NodeTokenId> || !in_sequence[source]) continue;
-    keys[id] = keys[source];
-    in_sequence[id] = true;
-  }
-  return keys;
-}
-
-// The tokens as they may have run if modules ran in the order of their calls.
-NodeTokens SortByCalls(const NodeTokens& table,
-                       const IdVector<NodeTokenId, std::size_t>& keys) {
-  const std::size_t count = table.tokens.size();
-  const auto readers = ReadersOf(table.tokens);
-  IdVector<NodeTokenId, std::size_t> waits(count, 0);
-  using Item = std::pair<std::size_t, NodeTokenId>;
-  std::priority_queue<Item, std::vector<Item>, std::greater<>> ready;
-  for (const NodeTokenId id : AllIds<NodeTokenId>(count)) {
-    waits[id] = table.tokens[id].sources.size();
-    if (waits[id] == 0) ready.emplace(keys[id], id);
-  }
-  std::vector<NodeTokenId> order;
-  while (!ready.empty()) {
-    const NodeTokenId id = ready.top().second;
-    ready.pop();
-    order.push_back(id);
-    for (const NodeTokenId reader : readers[id]) {
-      if (--waits[reader] == 0) ready.emplace(keys[reader], reader);
-    }
-  }
-  return InOrder(table, order);
-}
 
 }  // namespace
 
@@ -519,10 +469,10 @@ Projection ProjectCalls(const GraphFacts& facts,
   // Tools sort nodes anew.
   for (const NodeTokens& tokens :
        {written, SortDepthFirst(facts.model, written)}) {
-    const NodeTokens table =
-        SortByCalls(tokens, CallKeys(tokens, call_table, known));
+    std::vector<const std::string*> expected = known;
+    const NodeTokens table = SortByCalls(tokens, call_table, &expected);
     StepMatch match = MatchSteps(table, program.steps, BuiltInTorchOps(), {},
-                                 KnownTokens(table, program.steps, known));
+                                 KnownTokens(table, program.steps, expected));
     if (match.steps_matched <= most) continue;
     most = match.steps_matched;
     projection.score = match.score;

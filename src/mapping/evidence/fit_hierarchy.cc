@@ -283,6 +283,29 @@ class Fitter {
   const std::vector<ModuleId> named_;
 };
 
+// By the map's first name of an object: the module of the file, if the file has
+// it by another name only.
+std::map<ModuleId, ModuleId> FindOtherNames(const ModuleMap& map,
+                                            const Offset& offset,
+                                            const ModuleTree& tree) {
+  const auto in_file = [&](ModuleId id) {
+    return map.tree.IsAncestor(offset.in_map, id)
+               ? tree.Down(offset.in_file,
+                           map.tree.AtomsBelow(offset.in_map, id))
+               : kNo<ModuleId>;
+  };
+  std::map<ModuleId, ModuleId> others;
+  for (const ModuleId id : AllIds<ModuleId>(map.tree.size())) {
+    const std::string& name = map.modules[id].shared_with;
+    if (name.empty() || in_file(id) == kNo<ModuleId>) continue;
+    const ModuleId first = map.tree.Find(name);
+    if (first != kNo<ModuleId> && in_file(first) == kNo<ModuleId>) {
+      others.emplace(first, in_file(id));
+    }
+  }
+  return others;
+}
+
 // Finds the module of the map for each module of the file. Adds the other
 // modules of the map, so that every rung knows them.
 void Overlay(const ModuleMap& map, const Offset& offset, ModuleTree& tree,
@@ -308,6 +331,27 @@ void Overlay(const ModuleMap& map, const Offset& offset, ModuleTree& tree,
     }
     known.in_map.resize(tree.size(), kNo<ModuleId>);
     known.in_map[in_file[id]] = id;
+  }
+}
+
+// What the map says of an object by its first name goes to the name that the
+// file has: two names for one module would look like two modules.
+void UseOtherNames(const std::map<ModuleId, ModuleId>& others,
+                   const ModuleMap& map, ModuleTree& tree,
+                   KnownModules& known) {
+  IdVector<ModuleId, bool> renamed(map.tree.size(), false);
+  for (const ModuleId id :
+       AllIds<ModuleId>(others.empty() ? 0 : renamed.size())) {
+    if (id == ModuleTree::kRoot || known.in_file[id] == kNo<ModuleId>) continue;
+    const ModuleId parent = map.tree.Parent(id);
+    const auto other = others.find(id);
+    if (!renamed[parent] && other == others.end()) continue;
+    renamed[id] = true;
+    known.in_file[id] =
+        renamed[parent] ? tree.Child(known.in_file[parent], map.tree.Atom(id))
+                        : other->second;
+    known.in_map.resize(tree.size(), kNo<ModuleId>);
+    known.in_map[known.in_file[id]] = id;
   }
 }
 
@@ -363,7 +407,9 @@ KnownModules FitHierarchy(const HierarchyInputs& file,
   const Fitter fitter(file, modules, *map);
   const Offset offset = fitter.Find();
   fitter.Check(offset, known.warnings);
+  const auto others = FindOtherNames(*map, offset, modules);
   Overlay(*map, offset, modules, known);
+  UseOtherNames(others, *map, modules, known);
   TakeClasses(*map, modules, known);
   known.map = std::move(map);
   return known;

@@ -144,7 +144,7 @@ class Calls {
       item.kind = map_.tree.Class(call.module);
       item.only_calls = map_.OnlyHolds(call.module);
       for (const auto& shape : map_.modules[call.module].shapes) {
-        if (!shape.empty()) item.weights.push_back(shape);
+        item.weights.push_back(shape);
       }
       const auto caller = last.find(call.caller);
       if (call.caller != kNo<ModuleId> && caller != last.end()) {

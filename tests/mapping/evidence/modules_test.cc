@@ -277,6 +277,111 @@ TEST(GatherCalls, FindsAnActivationBetweenTwoCalls) {
   EXPECT_EQ(Says(claims, modules, file.NodeOf("b")), "act high");
 }
 
+// The branch beside it stands first in the file.
+TEST(GatherCalls, RunsAnActivationBeforeTheBranchBesideIt) {
+  SmallFile file;
+  AddParameters(file.proto(), {"conv.weight", "side.weight", "next.weight"});
+  file.Node("Conv", {"x", "side.weight"}, "s");
+  file.Node("Conv", {"x", "conv.weight"}, "a");
+  file.Node("Sigmoid", {"a"}, "b");
+  file.Node("Mul", {"a", "b"}, "c");
+  file.Node("Add", {"c", "s"}, "sum");
+  file.Node("Conv", {"sum", "next.weight"}, "d");
+  ModuleTree modules;
+  const Claims claims = CallsOf(file,
+                                R"({"": {"class": "Net", "order": 0},
+              "conv": {"class": "Conv2d", "order": 1,
+                       "parameters": {"weight": [2, 2]}},
+              "act": {"class": "SiLU", "order": 2},
+              "side": {"class": "Conv2d", "order": 3,
+                       "parameters": {"weight": [2, 2]}},
+              "next": {"class": "Conv2d", "order": 4,
+                       "parameters": {"weight": [2, 2]}},
+              "last_act": {"class": "SiLU", "order": 5}})",
+                                modules);
+  EXPECT_EQ(Says(claims, modules, file.NodeOf("b")), "act high");
+  EXPECT_EQ(Says(claims, modules, file.NodeOf("c")), "act high");
+}
+
+// The caller moves, reduces and squeezes what a module reads and makes.
+TEST(GatherCalls, LeavesTheCallersWorkToTheCaller) {
+  SmallFile file;
+  AddParameters(file.proto(), {"conv.weight", "norm.weight", "fc.weight"});
+  file.Node("Unsqueeze", {"x"}, "wide");
+  file.Node("Conv", {"wide", "conv.weight"}, "a");
+  file.Node("LayerNormalization", {"a", "norm.weight"}, "b");
+  file.Node("ReduceMean", {"b"}, "mean");
+  file.Node("GlobalAveragePool", {"mean"}, "pooled");
+  file.Node("Squeeze", {"pooled"}, "flat");
+  file.Node("MatMul", {"flat", "fc.weight"}, "c");
+  ModuleTree modules;
+  const Claims claims = CallsOf(file,
+                                R"({"": {"class": "Net", "order": 0},
+              "conv": {"class": "Conv2d", "order": 1,
+                       "parameters": {"weight": [2, 2]}},
+              "norm": {"class": "LayerNorm", "order": 2,
+                       "parameters": {"weight": [2]}},
+              "pool": {"class": "AdaptiveAvgPool2d", "order": 3},
+              "fc": {"class": "Linear", "order": 4,
+                     "parameters": {"weight": [2, 2]}}})",
+                                modules);
+  EXPECT_EQ(Says(claims, modules, file.NodeOf("pooled")), "pool high");
+  for (const char* const value : {"wide", "mean", "flat"}) {
+    EXPECT_EQ(Says(claims, modules, file.NodeOf(value)), "-") << value;
+  }
+}
+
+// The value goes past the attention to a gate, so the attention did not make
+// it.
+TEST(GatherCalls, LeavesWhatPassesByToTheCaller) {
+  SmallFile file;
+  AddParameters(file.proto(),
+                {"conv.weight", "attn.in_proj_weight", "fc.weight"});
+  file.Node("Conv", {"x", "conv.weight"}, "a");
+  file.Node("Reshape", {"a"}, "tokens");
+  file.Node("Transpose", {"tokens"}, "turned");
+  file.Node("MatMul", {"turned", "attn.in_proj_weight"}, "q");
+  file.Node("MatMul", {"q", "turned"}, "scores");
+  file.Node("Softmax", {"scores"}, "p");
+  file.Node("MatMul", {"p", "q"}, "context");
+  file.Node("MatMul", {"context", "fc.weight"}, "y");
+  file.Node("Mul", {"y", "tokens"}, "gated");
+  ModuleTree modules;
+  const Claims claims = CallsOf(file,
+                                R"({"": {"class": "Net", "order": 0},
+              "conv": {"class": "Conv2d", "order": 1,
+                       "parameters": {"weight": [2, 2]}},
+              "attn": {"class": "MultiheadAttention", "order": 2,
+                       "parameters": {"in_proj_weight": [2, 2]}},
+              "fc": {"class": "Linear", "order": 3,
+                     "parameters": {"weight": [2, 2]}}})",
+                                modules);
+  EXPECT_EQ(Says(claims, modules, file.NodeOf("p")), "attn high");
+  EXPECT_EQ(Says(claims, modules, file.NodeOf("turned")), "attn high");
+  EXPECT_EQ(Says(claims, modules, file.NodeOf("tokens")), "-");
+}
+
+// The map knows the block by its first name, the file by its last.
+TEST(GatherCalls, UsesTheNameOfTheFile) {
+  SmallFile file;
+  AddParameters(file.proto(), {"last.fc.weight"});
+  file.Node("MatMul", {"x", "last.fc.weight"}, "a");
+  file.Node("Relu", {"a"}, "b");
+  ModuleTree modules;
+  const Claims claims = CallsOf(file,
+                                R"({"": {"class": "Net", "order": 0},
+              "first": {"class": "Block", "order": 1},
+              "first.fc": {"class": "Linear", "order": 2,
+                           "parameters": {"weight": [2, 2]}},
+              "first.act": {"class": "ReLU", "order": 3},
+              "last": {"class": "Block", "shared_with": "first"},
+              "last.fc": {"class": "Linear", "shared_with": "first.fc",
+                          "parameters": {"weight": [2, 2]}},
+              "last.act": {"class": "ReLU", "shared_with": "first.act"}})",
+                                modules);
+  EXPECT_EQ(Says(claims, modules, file.NodeOf("b")), "last.act high");
+}
+
 // Two layers with a norm of its own making and a Linear, and a scale at the end
 // of each. The file has no names.
 class NamelessLayers {

@@ -86,6 +86,11 @@ std::vector<Claim> ProposeFromParameters(const Evidence& evidence,
   const auto products = NamelessProducts(evidence);
   const IdVector<ModuleId, bool> packs = ModulesThatPack(evidence);
   const IdVector<NodeId, bool> in_recipe = NodesOfRecipes(evidence);
+  // The order of calls gives it to one of several equal modules.
+  IdVector<NodeId, bool> is_beside(model.node_count(), false);
+  for (const Claim& claim : evidence.called) {
+    is_beside[claim.node] = claim.confidence < Confidence::kHigh;
+  }
   for (const NodeId node : model.Nodes()) {
     if (placed[node].tagged() || evidence.is_carrier[node]) continue;
     Owner owner = OwnerOf(evidence, node);
@@ -113,10 +118,11 @@ std::vector<Claim> ProposeFromParameters(const Evidence& evidence,
         continue;
       }
     }
+    const bool is_doubtful = owner.module == ModuleTree::kRoot ||
+                             (owner.from_hierarchy && is_beside[node]);
     claims.push_back(
         {node, owner.module,
-         owner.module == ModuleTree::kRoot ? Confidence::kMedium
-                                           : Confidence::kHigh,
+         is_doubtful ? Confidence::kMedium : Confidence::kHigh,
          owner.from_hierarchy ? Source::kHierarchy : Source::kParameter,
          owner.from_hierarchy
              ? "in the hierarchy, this module runs here and has a "
