@@ -323,14 +323,17 @@ std::string DeepNames(U32 n, U32 seed) {
                   [](U32 i) { return Repeat("m.", i % 1000 + 1) + "weight"; });
 }
 
-std::string ManyOutputs(U32 n, U32 seed) {
+// `named`: each part goes to one of many layers.
+std::string ManyOutputs(U32 n, U32 seed, bool named) {
   Graph graph(seed);
   Names all;
   for (U32 i = 0; i < n; ++i) all.push_back(V(i));
   graph.Add("Split", {"x"}, all);
   for (U32 i = 0; i < n; ++i) {
-    graph.Step("Relu", V(i), "u" + std::to_string(i));
-    graph.Output("u" + std::to_string(i));
+    const std::string out = "u" + std::to_string(i);
+    graph.Add("Relu", {V(i)}, {out},
+              named ? fmt::format("/a/b.{}/c.{}/Relu", i / 16, i % 16) : "");
+    graph.Output(out);
   }
   graph.Input("x");
   return graph.Model();
@@ -965,7 +968,8 @@ constexpr auto kFamilies = std::to_array<Family>({
          return fmt::format("n{}__node_{}", i / 7, i);
        });
      }},
-    {"many_outputs", ManyOutputs},
+    {"many_outputs",
+     [](U32 n, U32 seed) { return ManyOutputs(n, seed, false); }},
     {"graph_outputs", GraphOutputs},
     {"graph_inputs", GraphInputs},
     {"branches", Branches},
@@ -1007,6 +1011,8 @@ constexpr auto kFamilies = std::to_array<Family>({
     {"fused_fan", FusedFan},
     {"two_concats", TwoConcats},
     {"open_inputs", OpenInputs},
+    {"split_to_layers",
+     [](U32 n, U32 seed) { return ManyOutputs(n, seed, true); }},
 });
 
 }  // namespace

@@ -22,7 +22,7 @@ namespace {
 
 // n log n, and what a few limits of the program add below them.
 constexpr double kSteepest = 1.15;
-constexpr U32 kFirstSize = 400;
+constexpr U32 kFirstSize = 200;
 constexpr U32 kLastSize = 25'600;
 
 constexpr std::array<std::string_view, 24> kPieces = {

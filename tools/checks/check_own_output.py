@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Whether `check` accepts what the other commands write, with options by chance.
 
-    python3 tools/checks/check_own_output.py build/onnx-tag FOLDER [--models 200] [--seed 1]
+    python3 tools/checks/check_own_output.py build/onnx-tag FOLDER... [--models 200] [--seed 1]
 
-Each model of the folder is tagged with random options; then one more command reads the result and writes a model. Every
+Each model of the folders is tagged with random options; then one more command reads the result and writes a model. Every
 output must pass `check`, and `strip` must restore the bytes of the model.
 """
 import argparse
@@ -25,7 +25,9 @@ def tag_options(chance: random.Random) -> list:
         words += ["--keys", ",".join(chance.sample(KEYS, chance.randint(1, 4)))]
     if strategy := chance.choice(STRATEGIES):
         words += ["-s", strategy]
-    for option, share in (("--no-sidecar", 0.2), ("--frames", 0.2), ("--no-catalogue", 0.2), ("--fsync", 0.1)):
+    for option, share in (("--no-sidecar", 0.2), ("--frames", 0.2), ("--no-catalogue", 0.2), ("--fsync", 0.1),
+                          ("--rename-nodes", 0.3), ("--no-recipes", 0.1), ("--no-structure", 0.1),
+                          ("--granularity=torch_nn", 0.3), ("--min-confidence=high", 0.1)):
         words += [option] if chance.random() < share else []
     return words
 
@@ -41,12 +43,12 @@ def followers(tagged: str, source: str, module: str, out: str, chance: random.Ra
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
-    parser.add_argument("folder")
+    parser.add_argument("folders", nargs="+")
     parser.add_argument("--models", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     chance = random.Random(options.seed)
-    models = sorted(map(str, pathlib.Path(options.folder).rglob("*.onnx")))
+    models = sorted(str(file) for folder in options.folders for file in pathlib.Path(folder).rglob("*.onnx"))
     chance.shuffle(models)
     counts = collections.Counter()
 

@@ -78,6 +78,7 @@ std::string_view ForeignMetadata(const Model& model, NodeId node,
 }
 
 const MetadataEntry* OldNameEntry(const Model& model, NodeId node) {
+  if (model[node].metadata_count == 0) return nullptr;  // as most nodes
   for (const MetadataEntry& entry : model.Metadata(node)) {
     if (entry.key == keys::kNodeName) return &entry;
   }

@@ -134,8 +134,8 @@ WantedFacts WantedBy(const Strategy& strategy, const Model& model, bool recipes,
   // Every strategy takes every file of facts.
   wanted.trace = facts.trace.get();
   wanted.fx = facts.fx.get();
-  wanted.anchored =
-      strategy.info.need != Need::kTrace && strategy.info.need != Need::kFx;
+  wanted.anchored = recorded && strategy.info.need != Need::kTrace &&
+                    strategy.info.need != Need::kFx;
   if (strategy.info.need == Need::kTrace) {
     if (facts.trace == nullptr) {
       Fail(ErrorKind::kUsage,

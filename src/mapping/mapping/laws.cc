@@ -144,13 +144,13 @@ class LawChecker {
     const Initializer* const tensor = model_.InitializerOf(input);
     if (tensor == nullptr || !IsWeight(*tensor)) return;
     const ParameterId id = parameters_.ParameterOf(input);
-    if (id == kNo<ParameterId> ||
+    if (id == kNo<ParameterId>) return;
+    const Parameter& parameter = parameters_.parameters[id];
+    const Tag& tag = tags_[node];
+    if (parameter.module == tag.module ||
         hierarchy::UndoTensorName(model_.ValueName(input)).beside_weight) {
       return;
     }
-    const Parameter& parameter = parameters_.parameters[id];
-    const Tag& tag = tags_[node];
-    if (parameter.module == tag.module) return;
     // An optimizer fuses nodes of several modules, not of several layers.
     const bool layer = tree_.InOtherLayer(tag.module, parameter.module);
     if (!layer && (tag.confidence < Confidence::kHigh ||

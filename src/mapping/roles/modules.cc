@@ -514,16 +514,18 @@ Meaning RoleFacts::ParameterMeaning(ValueId value, const Meaning& around) {
   if (name.empty() || hierarchy::IsNumeric(name)) {
     return {};  // a number is not a name
   }
-  // The owner of the parameter: layers.0 of layers.0.fc.weight.
-  const std::vector<std::string_view> owner =
-      Split(model.ValueName(weight).substr(0, dot), '.');
-  const bool listed =
-      dot != std::string_view::npos &&
-      std::any_of(owner.begin(), owner.end(), hierarchy::IsNumeric);
+  // Whether the owner of the parameter is in a list: layers.0 of
+  // layers.0.fc.weight.
+  const auto is_listed = [&] {
+    if (dot == std::string_view::npos) return false;
+    const std::vector<std::string_view> owner =
+        Split(model.ValueName(weight).substr(0, dot), '.');
+    return std::any_of(owner.begin(), owner.end(), hierarchy::IsNumeric);
+  };
   for (const std::uint16_t number : words.Matching(RoleSubject::kName, name)) {
     const RoleLine& line = words.line(number);
     if (line.FitsAround(around) && line.beside.empty() && line.has.empty() &&
-        !(line.unlisted && listed)) {
+        !(line.unlisted && is_listed())) {
       return line.meaning;
     }
   }

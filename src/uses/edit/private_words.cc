@@ -133,6 +133,13 @@ std::string PathInRun(std::string_view run, std::string_view before) {
     plain = Unescaped(run);
     run = plain;
   }
+  // "..\..\Users\me", "\Users\me": as paths of Unix.
+  if (run.starts_with("..\\") ||
+      (run.starts_with('\\') && !run.starts_with("\\\\"))) {
+    if (plain.empty()) plain = run;
+    std::replace(plain.begin(), plain.end(), '\\', '/');
+    run = plain;
+  }
   if (before.ends_with(':') && run.starts_with("//")) {
     // "file:///home/me", "file://host/home/me"; others are addresses.
     if (!before.ends_with("file:")) return "";

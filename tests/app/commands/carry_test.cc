@@ -192,6 +192,19 @@ TEST_F(CarryTest, CheckFindsStaleTagsAndOtherGraphs) {
   EXPECT_THAT(other.out, HasSubstr("[other-graph]"));
 }
 
+// The recipe book would place some nodes elsewhere.
+TEST_F(CarryTest, CheckAcceptsTagsMadeWithoutTheBook) {
+  for (const std::string_view book : {"", "--no-recipes"}) {
+    std::vector<std::string> words = {
+        "tag", ONNX_TAG_TEST_FOLDER "/models/bart_without_metadata.onnx", "-f",
+        "-o", In("booked.onnx")};
+    if (!book.empty()) words.emplace_back(book);
+    ASSERT_EQ(RunCli(words).exit, 0);
+    const CliResult check = RunCli({"check", In("booked.onnx")});
+    EXPECT_EQ(check.exit, 0) << check.out;
+  }
+}
+
 TEST_F(CarryTest, CheckCountsWhatASidecarCounts) {
   Tagged("bert/ts.onnx");
   std::string sidecar = ReadFile(In("tagged.tags.json"));

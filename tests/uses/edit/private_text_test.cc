@@ -45,7 +45,7 @@ TEST(PrivateTextTest, PathsOfFilesArePathsAndScopesAreNot) {
 }
 
 // Forms of one private text.
-constexpr std::array<std::string_view, 16> kSecrets = {
+constexpr std::array<std::string_view, 18> kSecrets = {
     "/home/alice/net.py",
     "C:\\Users\\alice\\x",
     "~alice/models",
@@ -53,6 +53,8 @@ constexpr std::array<std::string_view, 16> kSecrets = {
     "file://build7/home/alice/run7",
     "/data/alice/run7",
     "../../home/alice/net",
+    R"(..\..\home\alice\net.py)",
+    R"(\Users\alice\net.py)",
     "{\"p\": \"\\/home\\/alice\\/run7\"}",
     "%2Fhome%2Falice%2Frun7",
     "\\\\\\\\server\\\\share\\\\x",

@@ -94,6 +94,7 @@ class LikeLayers : BoundsFinder {
     std::vector<Row> rows = NamedRows(items);
     if (rows.empty()) return;
     in_row_.clear();
+    outside_.clear();
     for (const Row& row : rows) in_row_.insert(row.begin(), row.end());
     const std::size_t named = rows.size();
     for (std::size_t i = 0; i < rows.size(); ++i) AddReaders(items, rows, i);
@@ -181,15 +182,17 @@ class LikeLayers : BoundsFinder {
            tree_.IsAncestor(item, inside);
   }
 
-  // The row, where its nodes are all free, different and of one operator.
-  void AddRow(const std::vector<ModuleId>& items, std::vector<Row>& rows,
-              Row row) {
+  // Whether the nodes of a row are all free, different and of one operator.
+  bool IsRow(const std::vector<ModuleId>& items, const Row& row) const {
     for (std::size_t k = 0; k < items.size(); ++k) {
       if (!IsFree(row[k], items[k]) || !IsSameOperator(row[k], row[0])) {
-        return;
+        return false;
       }
     }
-    if (std::set<NodeId>(row.begin(), row.end()).size() != row.size()) return;
+    return std::set<NodeId>(row.begin(), row.end()).size() == row.size();
+  }
+
+  void AddRow(std::vector<Row>& rows, Row row) {
     in_row_.insert(row.begin(), row.end());
     rows.push_back(std::move(row));
   }
@@ -207,8 +210,8 @@ class LikeLayers : BoundsFinder {
                              ? Counterpart(reader, outputs[slot], values[slot])
                              : kNo<NodeId>);
         }
-        if (!BeginsNorm(reader) && MayOwn(items, next)) {
-          AddRow(items, rows, std::move(next));
+        if (!BeginsNorm(reader) && MayOwn(items, next) && IsRow(items, next)) {
+          AddRow(rows, std::move(next));
         }
       }
     }
@@ -227,31 +230,48 @@ class LikeLayers : BoundsFinder {
     const Row row = rows[at];
     for (std::size_t slot = 0; slot < model_.Inputs(row[0]).size(); ++slot) {
       Row next;
-      for (std::size_t k = 0; k < items.size(); ++k) {
-        const auto inputs = model_.Inputs(row[k]);
+      for (const NodeId node : row) {
+        const auto inputs = model_.Inputs(node);
         const NodeId producer =
             slot < inputs.size() && data_.Contains(inputs[slot])
                 ? ProducerOf(model_, inputs[slot])
                 : kNo<NodeId>;
-        next.push_back(producer != kNo<NodeId> && !IsPool(producer) &&
-                               IsReadIn(producer, items[k])
+        next.push_back(producer != kNo<NodeId> && !IsPool(producer)
                            ? producer
                            : kNo<NodeId>);
       }
-      AddRow(items, rows, std::move(next));
+      // Last, because a producer may have many readers.
+      if (IsRow(items, next) && AreReadIn(items, next)) {
+        AddRow(rows, std::move(next));
+      }
     }
   }
 
-  bool IsReadIn(NodeId node, ModuleId item) const {
-    if (IsResult(node)) return false;
-    for (const NodeId reader : ReadersOf(node)) {
-      const ModuleId inside = bounds_.inside[reader];
-      if (IsData(reader) && !in_row_.contains(reader) &&
-          (inside == kNo<ModuleId> || !tree_.IsAncestor(item, inside))) {
-        return false;
-      }
+  bool AreReadIn(const std::vector<ModuleId>& items, const Row& row) {
+    for (std::size_t k = 0; k < items.size(); ++k) {
+      if (!IsReadIn(row[k], items[k])) return false;
     }
     return true;
+  }
+
+  // Rows are only added, so the readers outside are found once.
+  bool IsReadIn(NodeId node, ModuleId item) {
+    const auto [at, added] = outside_.try_emplace({node, item});
+    std::vector<NodeId>& outside = at->second;
+    if (added) {
+      if (IsResult(node)) outside.push_back(kNo<NodeId>);
+      for (const NodeId reader : ReadersOf(node)) {
+        const ModuleId inside = bounds_.inside[reader];
+        if (IsData(reader) &&
+            (inside == kNo<ModuleId> || !tree_.IsAncestor(item, inside))) {
+          outside.push_back(reader);
+        }
+      }
+    }
+    while (!outside.empty() && in_row_.contains(outside.back())) {
+      outside.pop_back();
+    }
+    return outside.empty();
   }
 
   // Equal for nodes of twins that use the same parameters.
@@ -383,6 +403,8 @@ class LikeLayers : BoundsFinder {
   std::vector<std::pair<NodeId, NodeId>> pairs_;
   std::set<NodeId> seen_;
   std::set<NodeId> in_row_;
+  // The readers of a node that neither an item nor a row has.
+  std::map<std::pair<NodeId, ModuleId>, std::vector<NodeId>> outside_;
 };
 
 }  // namespace
