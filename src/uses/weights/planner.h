@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -42,6 +43,14 @@ constexpr std::string_view kOneNumber = "one number throughout";
 struct Norm {
   std::uint32_t weight, bias, mean, variance;
   std::uint64_t size;
+};
+
+// Nodes that read a tensor as another parameter than the first ones do.
+struct SplitPart {
+  std::uint32_t tensor;
+  Recipe recipe;
+  ModuleId module;
+  std::vector<TensorReader> readers;
 };
 
 // What is found for one tensor.
@@ -161,6 +170,18 @@ class Planner {
   // Numbers that prove nothing need the word of the node that reads them.
   std::string Doubt(std::uint32_t i, const Match& match) const;
 
+  // Finds the parameter that each reader wants, where several have these
+  // numbers. False: not all readers say it.
+  bool Split(std::uint32_t i);
+  // What one reader says: one of `fits`, or kNoParameter.
+  std::uint32_t ToldAt(std::uint32_t i, NodeId node, std::uint32_t slot,
+                       const std::map<std::uint32_t, Block>& fits) const;
+  // The parameters whose numbers a tensor has, and no other parameter has.
+  void FindHeld();
+  std::string ModuleOf(std::uint32_t parameter) const;
+  std::uint32_t BiasBeside(const Use& use) const;
+  void AddSplits();
+
   // Whether the tensor has the name of the parameter.
   bool IsNamed(std::uint32_t i, std::uint32_t parameter) const;
 
@@ -223,6 +244,11 @@ class Planner {
   std::map<std::uint32_t, std::string> refused_;
   std::vector<Match> matches_;
   std::vector<RefitRow> rows_;
+  std::vector<SplitPart> splits_;
+  std::set<std::uint32_t> held_;
+  std::map<std::uint32_t, std::uint32_t> named_;  // tensors, by parameter
+  std::set<std::string> held_modules_;            // with a dot at their end
+  std::set<std::string> changed_modules_;         // whose weight is a product
 };
 
 }  // namespace onnx_tag::weights

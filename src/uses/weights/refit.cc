@@ -47,6 +47,7 @@ RefitPlan Planner::Run() {
     MatchAll();
   }
   Settle();
+  AddSplits();
   RefitPlan plan{std::move(rows_), now_, {}};
   std::set<std::uint32_t> used;
   for (const RefitRow& row : plan.rows) {
@@ -123,18 +124,19 @@ void Planner::FindNorms() {
   }
 }
 
-// A wrapper around the model gives all its names one prefix.
+// A wrapper around the model gives the names of its modules one prefix.
 void Planner::FindPrefix() {
   std::map<std::string, std::size_t> votes;
   for (const Weight& hint : hints_) {
-    for (const std::string& name : hint.parameters) {
-      for (std::size_t at = 0; at != std::string::npos;) {
-        if (FindParameter(name.substr(at)) != kNoParameter) {
-          ++votes[name.substr(0, at)];
-          break;
+    for (const auto* names : {&hint.parameters, &hint.may_hold}) {
+      for (const std::string& name : *names) {
+        std::size_t at = 0;
+        while (at != std::string::npos &&
+               FindParameter(name.substr(at)) == kNoParameter) {
+          const std::size_t dot = name.find('.', at);
+          at = dot == std::string::npos ? dot : dot + 1;
         }
-        const std::size_t dot = name.find('.', at);
-        at = dot == std::string::npos ? dot : dot + 1;
+        if (at != 0 && at != std::string::npos) ++votes[name.substr(0, at)];
       }
     }
   }
@@ -146,8 +148,10 @@ void Planner::FindPrefix() {
 }
 
 std::uint32_t Planner::FindHinted(const std::string& name) const {
-  return name.starts_with(prefix_) ? FindParameter(name.substr(prefix_.size()))
-                                   : kNoParameter;
+  const std::uint32_t exact = FindParameter(name);
+  return exact == kNoParameter && name.starts_with(prefix_)
+             ? FindParameter(name.substr(prefix_.size()))
+             : exact;
 }
 
 const Weight& Planner::HintOf(std::uint32_t tensor) const {

@@ -38,10 +38,12 @@ void Planner::MatchAll() {
   for (std::uint32_t i = 0; i < tensors_.size(); ++i) {
     if (matches_[i].recipe == nullptr) matches_[i].recipe = MatchBias(i);
   }
+  FindHeld();
   for (std::uint32_t i = 0; i < tensors_.size(); ++i) {
     if (matches_[i].recipe == nullptr) continue;
     if (matches_[i].doubt.empty()) {
       matches_[i].doubt = Doubt(i, matches_[i]);
+      if (!matches_[i].doubt.empty() && Split(i)) matches_[i].doubt.clear();
     }
     const auto group = groups_.find(i);
     if (group == groups_.end() && tensors_[i].type != kInt32) {
@@ -370,10 +372,12 @@ std::string Planner::Doubt(std::uint32_t i, const Match& match) const {
     }
     if (!weak && other.empty()) continue;
     const std::string& name = old_[block.parameter].tensor->name;
-    const bool told = std::find(preferred.begin(), preferred.end(),
+    const bool told = !changed_modules_.contains(ModuleOf(block.parameter)) &&
+                      std::find(preferred.begin(), preferred.end(),
                                 block.parameter) != preferred.end();
     if (other.empty() ? told || IsNamed(i, block.parameter)
-                      : told && IsReadByOne(i)) {
+                      : told && IsReadByOne(i) &&
+                            uses_.Of(tensors_[i].value).size() == 1) {
       continue;
     }
     if (!other.empty()) {
@@ -391,7 +395,7 @@ bool Planner::IsNamed(std::uint32_t i, std::uint32_t parameter) const {
   constexpr std::string_view kEnd = "_quantized";
   std::string name = tensors_[i].name;
   if (name.ends_with(kEnd)) name.resize(name.size() - kEnd.size());
-  return FindParameter(name) == parameter || FindHinted(name) == parameter;
+  return FindHinted(name) == parameter;
 }
 
 bool Planner::IsFloatOrQuantized(std::uint32_t i) const {

@@ -246,21 +246,43 @@ TEST_F(RefitTest, ANewCheckpointThatLacksAParameterIsRefused) {
             "fc.weight is [6, 5] in the old checkpoint, [5, 6] in the new one");
 }
 
-// An exporter merges tensors that happen to be equal: which of them a node
-// reads is lost.
-TEST_F(RefitTest, TensorsThatWereEqualByAccidentAreRefused) {
+// An exporter merges tensors that happen to be equal. The nodes that read them
+// say which is which.
+TEST_F(RefitTest, TensorsThatWereEqualByAccidentAreSplit) {
   State was = MakeState(1);
   was["fc.bias"].numbers.assign(6, 0.0F);
   was["other.bias"] = was["fc.bias"];
+  was["other.weight"] = Random({6, 6}, 98);
   State now = MakeState(2);
   now["other.bias"] = Random({6}, 99);
+  now["other.weight"] = Random({6, 6}, 100);
+  const auto add_other = [](schema::GraphProto& graph, const State& state,
+                            const std::string& bias) {
+    AddNode(graph, "MatMul", "", {"b", "w"}, {"e1"});
+    AddNode(graph, "Add", "", {"e1", bias}, {"f"});
+    AddArray(graph, "w", Transposed(state.at("other.weight")));
+  };
   schema::ModelProto model;
   ASSERT_TRUE(model.ParseFromString(MakeModel(was)));
-  AddNode(*model.mutable_graph(), "Add", "/other/Add", {"fc.bias", "d"}, {"f"});
+  add_other(*model.mutable_graph(), was, "fc.bias");
   model_ = model.SerializeAsString();
   const CliResult result = Run(was, now);
-  EXPECT_EQ(result.exit, 1);
-  EXPECT_EQ(Rows(result).at("fc.bias")["fate"], "refused");
+  ASSERT_EQ(result.exit, 0) << result.out;
+  EXPECT_EQ(Rows(result).at("other.bias")["why"], "fc.bias held it, too");
+  schema::ModelProto split;
+  ASSERT_TRUE(split.ParseFromString(ReadFile(folder_ / "out.onnx")));
+  ASSERT_TRUE(model.ParseFromString(MakeModel(now)));
+  add_other(*model.mutable_graph(), now, "other.bias");
+  AddArray(*model.mutable_graph(), "other.bias", now.at("other.bias"));
+  EXPECT_EQ(split.SerializeAsString(), model.SerializeAsString());
+
+  // A reader that no parameter belongs to: nothing says what it wants.
+  ASSERT_TRUE(model.ParseFromString(model_));
+  AddNode(*model.mutable_graph(), "Sub", "/third/Sub", {"d", "fc.bias"}, {"g"});
+  const std::string merged = model_;
+  model_ = model.SerializeAsString();
+  EXPECT_EQ(Rows(Run(was, now)).at("fc.bias")["fate"], "refused");
+  model_ = merged;
 
   // Both still share their numbers: there is nothing to tell apart.
   now["other.bias"] = now["fc.bias"];

@@ -59,7 +59,8 @@ Table RefitTable(const std::shared_ptr<const Refitting>& refit) {
           row.module == kNo<ModuleId>
               ? ""
               : refit->model->tagging().modules.Path(row.module);
-      use({stored.name, EnumToWord(weights::kFateNames, row.fate),
+      use({row.name.empty() ? stored.name : row.name,
+           EnumToWord(weights::kFateNames, row.fate),
            Datum::OrNull(row.transform), row.parameters, row.parameters,
            row.module == kNo<ModuleId> ? Datum() : Datum(module),
            weights::BytesOf(stored),
