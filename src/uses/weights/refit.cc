@@ -55,8 +55,14 @@ RefitPlan Planner::Run() {
     for (const std::uint32_t one : row.recipe->Parameters()) used.insert(one);
   }
   for (std::uint32_t i = 0; i < old_.size(); ++i) {
-    if (!used.contains(i) && Differs(i)) {
-      plan.unused.push_back(old_[i].tensor->name);
+    if (used.contains(i) || !Differs(i)) continue;
+    const CheckpointTensor& tensor = *old_[i].tensor;
+    plan.unused.push_back(tensor.name);
+    if (tensor.count > 0 && IsFloat(tensor.type) &&
+        held_modules_.contains(ModuleOf(i)) &&
+        (tensor.At(0) == 0 || tensor.At(0) == 1) &&
+        IsUniform(Whole(i, tensor.count).blocks[0])) {
+      plan.left_out.push_back(tensor.name);
     }
   }
   return plan;

@@ -289,6 +289,21 @@ TEST_F(RefitTest, TensorsThatWereEqualByAccidentAreSplit) {
   EXPECT_EQ(Rows(Run(was, now)).at("fc.bias")["fate"], "written");
 }
 
+// A sum with zeros is left out of the graph: it has no place for new numbers.
+TEST_F(RefitTest, AParameterThatWasLeftOutIsNotForgotten) {
+  State was = MakeState(1);
+  was["fc.bias"].numbers.assign(6, 0.0F);
+  schema::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(MakeModel(was)));
+  model.mutable_graph()->mutable_node()->DeleteSubrange(1, 1);
+  model.mutable_graph()->mutable_initializer()->DeleteSubrange(1, 1);
+  model_ = model.SerializeAsString();
+  const CliResult result = Run(was, MakeState(2));
+  EXPECT_EQ(result.exit, 1);
+  EXPECT_THAT(result.err, HasSubstr("fc.bias was 0 or 1 throughout"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out.onnx"));
+}
+
 // Whole multiples of a step, the largest of them 127: int8 holds them exactly.
 Array Steps(const Shape& shape, int seed, float step) {
   Array array{shape, std::vector<float>(CountOf(shape))};
