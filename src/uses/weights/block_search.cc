@@ -18,8 +18,12 @@ constexpr std::uint64_t kParts[] = {1, 2, 3, 4};
 constexpr std::uint64_t kFirstRows = 4;
 constexpr std::uint64_t kSamples = 64;
 
+// Of the first dimension that is not 1: positions are often [1, n, width].
 std::uint64_t RowsOf(const CheckpointTensor& tensor) {
-  return tensor.dims.empty() ? 1 : static_cast<std::uint64_t>(tensor.dims[0]);
+  for (const std::int64_t dim : tensor.dims) {
+    if (dim != 1) return static_cast<std::uint64_t>(dim);
+  }
+  return 1;
 }
 
 // How many of [0, most) are `ok` from 0 on; only samples if all of those are.
@@ -79,8 +83,10 @@ float Numbers::Slack(std::uint64_t index) const {
   if (quantized) {
     const float scale =
         std::fabs(scales[scales.size() == 1 ? 0 : groups.Of(index)]);
-    // The largest number of a block may be cut by one step.
-    return scale * (groups.block > 0 ? 1.01F : 0.51F);
+    // The largest number of a block may be cut by one step. A large product has
+    // an error of its own.
+    return scale * (groups.block > 0 ? 1.01F : 0.51F) +
+           (type == kInt32 ? std::fabs(At(index)) * 3e-7F : 0);
   }
   const float size = std::fabs(At(index));
   switch (type) {
@@ -127,7 +133,8 @@ BlockSearch::BlockSearch(const Side& side) : side_(side) {
       if (columns > 1) places.emplace(row, 0);
     }
     for (const auto& [row, column] : places) {
-      starts_.push_back({tensor->At(row * columns + column), i, row, column});
+      const float number = tensor->At(row * columns + column);
+      if (!std::isnan(number)) starts_.push_back({number, i, row, column});
     }
   }
   std::sort(starts_.begin(), starts_.end(),

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -32,12 +33,24 @@ struct QuantizedGroup {
   std::uint32_t scale = kNoTensor;
   std::uint32_t zero = kNoTensor;
   std::uint32_t weight = kNoTensor;  // of a bias
+  std::uint32_t input = kNoTensor;   // of a bias: the table whose rows it reads
   Numbers numbers;
 };
+
+constexpr std::uint64_t kMostPicked = std::uint64_t{1} << 20;
+constexpr std::string_view kOneNumber = "one number throughout";
 
 struct Norm {
   std::uint32_t weight, bias, mean, variance;
   std::uint64_t size;
+};
+
+// Nodes that read a tensor as another parameter than the first ones do.
+struct SplitPart {
+  std::uint32_t tensor;
+  Recipe recipe;
+  ModuleId module;
+  std::vector<TensorReader> readers;
 };
 
 // What is found for one tensor.
@@ -69,6 +82,9 @@ class Planner {
   std::uint32_t FindParameter(const std::string& name) const;
 
   void FindNorms();
+  void FindPrefix();
+  // The parameter that the graph calls this.
+  std::uint32_t FindHinted(const std::string& name) const;
 
   const Weight& HintOf(std::uint32_t tensor) const;
 
@@ -77,7 +93,10 @@ class Planner {
   std::uint32_t TensorAt(NodeId node, std::size_t slot) const;
   std::uint32_t TensorNamed(const std::string& name) const;
 
-  // The tensor there, or the one whose rows are taken there.
+  // Whether it gives numbers of its first input, unchanged.
+  bool HandsOn(NodeId node) const;
+
+  // The tensor there, or the one whose numbers arrive there.
   std::uint32_t QuantizedAt(NodeId node, std::size_t slot) const;
 
   void FindGroup(std::uint32_t i);
@@ -93,7 +112,15 @@ class Planner {
   std::string Text(const Recipe& recipe, Part part, std::int32_t scale_type,
                    std::int32_t type) const;
 
+  // Why new numbers for it cannot be made; "" if they can.
+  std::string WhyUnusable(const Recipe& recipe) const;
+
   Match MatchOne(std::uint32_t i) const;
+
+  // Tables [n, heads] that a tensor [heads, ...] may look rows up in, as
+  // relative positions do; and the row for each place.
+  std::vector<std::uint32_t> Tables(const Numbers& numbers) const;
+  Match PickRows(std::uint32_t one, const Numbers& numbers) const;
 
   // The first way to put the numbers together that `proves` believes.
   Match FindBase(std::uint32_t i, const Numbers& numbers,
@@ -136,11 +163,27 @@ class Planner {
   // An int32 bias: its scale is that of the input times that of the weight.
   std::shared_ptr<const Recipe> MatchBias(std::uint32_t i);
 
-  // The quantized weight of a product, and the scale of its input.
-  std::pair<std::uint32_t, float> WeightOf(NodeId node) const;
+  // Finds the quantized weight of the product that adds a bias; gives the scale
+  // of its input.
+  std::uint32_t FindWeight(NodeId node, QuantizedGroup& bias) const;
 
   // Numbers that prove nothing need the word of the node that reads them.
   std::string Doubt(std::uint32_t i, const Match& match) const;
+
+  // Finds the parameter that each reader wants, where several have these
+  // numbers. False: not all readers say it.
+  bool Split(std::uint32_t i);
+  // What one reader says: one of `fits`, or kNoParameter.
+  std::uint32_t ToldAt(std::uint32_t i, NodeId node, std::uint32_t slot,
+                       const std::map<std::uint32_t, Block>& fits) const;
+  // The parameters whose numbers a tensor has, and no other parameter has.
+  void FindHeld();
+  std::string ModuleOf(std::uint32_t parameter) const;
+  std::uint32_t BiasBeside(const Use& use) const;
+  void AddSplits();
+
+  // Whether the tensor has the name of the parameter.
+  bool IsNamed(std::uint32_t i, std::uint32_t parameter) const;
 
   bool IsFloatOrQuantized(std::uint32_t i) const;
 
@@ -164,6 +207,7 @@ class Planner {
   bool IsWeakConstant(std::uint32_t i) const;
 
   std::string WhyKept(std::uint32_t i) const;
+  static std::string WhichTable(const Numbers& numbers);
 
   // Whether it is a scale or zero point of a tensor of the model.
   bool ScalesTensor(const Use& use) const;
@@ -188,6 +232,9 @@ class Planner {
   std::vector<std::string> unusable_;  // by parameter: why; "" if it is fine
   const BlockSearch search_;
   std::vector<Norm> norms_;
+  std::map<std::uint64_t, std::vector<std::uint32_t>> vectors_;  // by size
+  std::map<std::uint64_t, std::vector<std::uint32_t>> tables_;   // by width
+  std::string prefix_;  // of the graph's names of parameters
   std::unordered_map<ValueId, std::uint32_t> by_value_;
   std::unordered_map<std::string, std::uint32_t> by_name_;
   std::unordered_map<std::string_view, std::uint32_t> parameters_;
@@ -197,6 +244,11 @@ class Planner {
   std::map<std::uint32_t, std::string> refused_;
   std::vector<Match> matches_;
   std::vector<RefitRow> rows_;
+  std::vector<SplitPart> splits_;
+  std::set<std::uint32_t> held_;
+  std::map<std::uint32_t, std::uint32_t> named_;  // tensors, by parameter
+  std::set<std::string> held_modules_;            // with a dot at their end
+  std::set<std::string> changed_modules_;         // whose weight is a product
 };
 
 }  // namespace onnx_tag::weights

@@ -31,6 +31,7 @@ Planner::Planner(const Model& model, const Tagging& tagging, const Store& store,
   }
   FindNow();
   FindNorms();
+  FindPrefix();
 }
 
 RefitPlan Planner::Run() {
@@ -46,6 +47,7 @@ RefitPlan Planner::Run() {
     MatchAll();
   }
   Settle();
+  AddSplits();
   RefitPlan plan{std::move(rows_), now_, {}};
   std::set<std::uint32_t> used;
   for (const RefitRow& row : plan.rows) {
@@ -53,8 +55,14 @@ RefitPlan Planner::Run() {
     for (const std::uint32_t one : row.recipe->Parameters()) used.insert(one);
   }
   for (std::uint32_t i = 0; i < old_.size(); ++i) {
-    if (!used.contains(i) && Differs(i)) {
-      plan.unused.push_back(old_[i].tensor->name);
+    if (used.contains(i) || !Differs(i)) continue;
+    const CheckpointTensor& tensor = *old_[i].tensor;
+    plan.unused.push_back(tensor.name);
+    if (tensor.count > 0 && IsFloat(tensor.type) &&
+        held_modules_.contains(ModuleOf(i)) &&
+        (tensor.At(0) == 0 || tensor.At(0) == 1) &&
+        IsUniform(Whole(i, tensor.count).blocks[0])) {
+      plan.left_out.push_back(tensor.name);
     }
   }
   return plan;
@@ -109,6 +117,47 @@ void Planner::FindNorms() {
         {FindParameter(module + "weight"), FindParameter(module + "bias"),
          FindParameter(module + "running_mean"), i, old_[i].tensor->count});
   }
+  for (std::uint32_t i = 0; i < old_.size(); ++i) {
+    const CheckpointTensor& tensor = *old_[i].tensor;
+    const auto wide = std::count_if(tensor.dims.begin(), tensor.dims.end(),
+                                    [](std::int64_t dim) { return dim > 1; });
+    if (!IsFloat(tensor.type)) continue;
+    if (wide == 1) vectors_[tensor.count].push_back(i);
+    if (tensor.dims.size() == 2 && tensor.dims[1] > 1 &&
+        tensor.count <= kMostPicked) {
+      tables_[static_cast<std::uint64_t>(tensor.dims[1])].push_back(i);
+    }
+  }
+}
+
+// A wrapper around the model gives the names of its modules one prefix.
+void Planner::FindPrefix() {
+  std::map<std::string, std::size_t> votes;
+  for (const Weight& hint : hints_) {
+    for (const auto* names : {&hint.parameters, &hint.may_hold}) {
+      for (const std::string& name : *names) {
+        std::size_t at = 0;
+        while (at != std::string::npos &&
+               FindParameter(name.substr(at)) == kNoParameter) {
+          const std::size_t dot = name.find('.', at);
+          at = dot == std::string::npos ? dot : dot + 1;
+        }
+        if (at != 0 && at != std::string::npos) ++votes[name.substr(0, at)];
+      }
+    }
+  }
+  std::size_t most = 0;
+  for (const auto& [prefix, count] : votes) {
+    if (count > most) prefix_ = prefix;
+    most = std::max(most, count);
+  }
+}
+
+std::uint32_t Planner::FindHinted(const std::string& name) const {
+  const std::uint32_t exact = FindParameter(name);
+  return exact == kNoParameter && name.starts_with(prefix_)
+             ? FindParameter(name.substr(prefix_.size()))
+             : exact;
 }
 
 const Weight& Planner::HintOf(std::uint32_t tensor) const {
@@ -122,7 +171,7 @@ std::vector<std::uint32_t> Planner::Preferred(std::uint32_t tensor) const {
   const Weight& hint = HintOf(tensor);
   for (const auto* names : {&hint.parameters, &hint.may_hold}) {
     for (const std::string& name : *names) {
-      const std::uint32_t one = FindParameter(name);
+      const std::uint32_t one = FindHinted(name);
       if (one != kNoParameter) found.push_back(one);
     }
   }
@@ -195,12 +244,14 @@ void Planner::Settle() {
     }
   }
   for (const auto& [bias, group] : biases_) {
-    if (rows_[bias].fate != Fate::kWritten ||
-        rows_[group.weight].fate == Fate::kWritten) {
-      continue;
+    for (const std::uint32_t of : {group.weight, group.input}) {
+      if (rows_[bias].fate != Fate::kWritten || of == kNoTensor ||
+          rows_[of].fate == Fate::kWritten) {
+        continue;
+      }
+      rows_[bias].fate = Fate::kRefused;
+      rows_[bias].why = Message("{} is not written", tensors_[of].name);
     }
-    rows_[bias].fate = Fate::kRefused;
-    rows_[bias].why = Message("{} is not written", tensors_[group.weight].name);
   }
   // A scale stays with what it scales.
   for (const auto& [helper, of] : helpers_) {
@@ -226,10 +277,11 @@ std::string Planner::WhyKept(std::uint32_t i) const {
   if (helpers_.contains(i)) return "of a quantized tensor";
   const std::vector<Use> uses = uses_.Of(stored.value);
   const auto group = groups_.find(i);
-  if (group != groups_.end() && hint.parameters.empty() &&
-      group->second.numbers.count <= kSmall &&
-      !LooksComputed(group->second.numbers)) {
-    return "a constant";
+  if (group != groups_.end() && hint.parameters.empty()) {
+    const Numbers& numbers = group->second.numbers;
+    const std::string table = WhichTable(numbers);
+    if (!table.empty()) return table;
+    if (numbers.count <= kSmall && !LooksComputed(numbers)) return "a constant";
   }
   if (!IsFloat(stored.type)) {
     const bool weight =
@@ -242,7 +294,7 @@ std::string Planner::WhyKept(std::uint32_t i) const {
   bool data_scale = false;
   bool parameter = !hint.parameters.empty() || !hint.may_hold.empty() ||
                    FindParameter(stored.name) != kNoParameter;
-  bool only_state = true;
+  bool only_state = !uses.empty();
   for (const Use& use : uses) {
     data_scale |= use.operand == Operand::kDataScale ||
                   (use.operand == Operand::kScale && !ScalesTensor(use));
@@ -256,20 +308,23 @@ std::string Planner::WhyKept(std::uint32_t i) const {
   if (data_scale && !parameter && stored.count == 1)
     return "a scale of an activation";
   const Numbers numbers = PlainNumbers(stored);
-  const std::string_view table = TableKind(numbers);
-  if (!table.empty()) return std::string(table);
-  // A mask that masks nothing. No parameter has these numbers, and a bias has
-  // one dimension.
-  const auto wide = std::count_if(stored.dims.begin(), stored.dims.end(),
-                                  [](std::int64_t dim) { return dim > 1; });
-  if (wide > 1 && !parameter && IsOneNumber(numbers)) {
-    return "one number throughout";
-  }
+  const std::string table = WhichTable(numbers);
+  if (!table.empty() && (table != kOneNumber || !parameter)) return table;
   if (only_state && numbers.IsUniform(0, stored.count)) {
     return "the first state";
   }
   if (parameter || stored.count > kSmall || LooksComputed(numbers)) return "";
   return "a constant";
+}
+
+std::string Planner::WhichTable(const Numbers& numbers) {
+  const std::string_view table = TableKind(numbers);
+  if (!table.empty()) return std::string(table);
+  // A mask that masks nothing. No parameter has these numbers, and a bias has
+  // one dimension.
+  const auto wide = std::count_if(numbers.dims.begin(), numbers.dims.end(),
+                                  [](std::uint64_t dim) { return dim > 1; });
+  return std::string(wide > 1 && IsOneNumber(numbers) ? kOneNumber : "");
 }
 
 bool Planner::IsState(NodeId node, std::uint32_t slot) const {

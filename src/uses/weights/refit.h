@@ -70,8 +70,20 @@ enum class Fate : std::uint8_t { kWritten, kKept, kRefused };
 constexpr std::array<std::string_view, 3> kFateNames = {"written", "kept",
                                                         "refused"};
 
+// An input of a node.
+struct TensorReader {
+  Bytes node;  // the encoded NodeProto
+  std::uint32_t slot;
+  bool operator==(const TensorReader& other) const {
+    return node.data() == other.node.data() && slot == other.slot;
+  }
+};
+
 struct RefitRow {
   std::uint32_t stored = 0;  // index in Store::tensors()
+  // A new tensor for some readers of that one; "": it is that one.
+  std::string name = {};
+  std::vector<TensorReader> readers = {};
   Fate fate = Fate::kKept;
   std::shared_ptr<const Recipe> recipe = {};
   Made::Part part = Made::Part::kNumbers;
@@ -94,6 +106,9 @@ struct RefitPlan {
   std::vector<RefitRow> rows;  // one for each tensor
   Side now;
   std::vector<std::string> unused;  // parameters that differ and went nowhere
+  // Those of `unused` that were 0 or 1 throughout, in layers that the model has:
+  // an optimizer leaves such a sum or product out.
+  std::vector<std::string> left_out = {};
 };
 
 RefitPlan PlanRefit(const Model& model, const Tagging& tagging,

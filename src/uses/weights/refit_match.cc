@@ -38,10 +38,12 @@ void Planner::MatchAll() {
   for (std::uint32_t i = 0; i < tensors_.size(); ++i) {
     if (matches_[i].recipe == nullptr) matches_[i].recipe = MatchBias(i);
   }
+  FindHeld();
   for (std::uint32_t i = 0; i < tensors_.size(); ++i) {
     if (matches_[i].recipe == nullptr) continue;
     if (matches_[i].doubt.empty()) {
       matches_[i].doubt = Doubt(i, matches_[i]);
+      if (!matches_[i].doubt.empty() && Split(i)) matches_[i].doubt.clear();
     }
     const auto group = groups_.find(i);
     if (group == groups_.end() && tensors_[i].type != kInt32) {
@@ -67,10 +69,8 @@ void Planner::Take(std::uint32_t from, std::uint32_t to, Part part) {
       at == groups_.end() ? parts.scale : at->second.scale;
   const std::int32_t scale_type =
       scale == kNoTensor ? kFloat : tensors_[scale].type;
-  std::string why = match.doubt;
-  for (const std::uint32_t one : match.recipe->Parameters()) {
-    if (!unusable_[one].empty()) why = unusable_[one];
-  }
+  std::string why = WhyUnusable(*match.recipe);
+  if (why.empty()) why = match.doubt;
   if (row.recipe != nullptr && row.recipe != match.recipe &&
       Text(*row.recipe, row.part, row.scale_type, tensors_[to].type) !=
           Text(*match.recipe, part, scale_type, tensors_[to].type)) {
@@ -94,14 +94,23 @@ void Planner::Take(std::uint32_t from, std::uint32_t to, Part part) {
 std::string Planner::Text(const Recipe& recipe, Part part,
                           std::int32_t scale_type, std::int32_t type) const {
   std::string text;
-  for (const std::uint32_t one : recipe.Parameters()) {
-    if (!unusable_[one].empty()) return text;
-  }
+  if (!WhyUnusable(recipe).empty()) return text;
   Made(recipe, now_, scale_type).Emit(part, type, [&](Bytes bytes) {
     text += bytes;
     return true;
   });
   return text;
+}
+
+std::string Planner::WhyUnusable(const Recipe& recipe) const {
+  for (const Recipe* one :
+       {&recipe, recipe.of_weight.get(), recipe.of_input.get()}) {
+    if (one == nullptr) continue;
+    for (const std::uint32_t parameter : one->Parameters()) {
+      if (!unusable_[parameter].empty()) return unusable_[parameter];
+    }
+  }
+  return "";
 }
 
 Match Planner::MatchOne(std::uint32_t i) const {
@@ -141,11 +150,20 @@ Match Planner::FindBase(std::uint32_t i, const Numbers& numbers,
     }
   }
   Match found;
+  if (numbers.count <= kWeak) return found;
+  for (const std::uint32_t one : Tables(numbers)) {
+    found = PickRows(one, numbers);
+    if (found.recipe == nullptr) continue;
+    Recipe picked = *found.recipe;
+    picked.groups = numbers.groups;
+    if (!proves(picked)) continue;
+    found.recipe = std::make_shared<Recipe>(std::move(picked));
+    return found;
+  }
+  found = {};
   for (const std::uint32_t one : SameCount(i, numbers.count)) {
-    if (norms_.empty()) break;
-    for (std::size_t axis = 0; axis < 2; ++axis) {
-      const CheckpointTensor& weight = *old_[one].tensor;
-      if (weight.dims.size() < 2) continue;
+    const CheckpointTensor& weight = *old_[one].tensor;
+    for (std::size_t axis = 0; axis < weight.dims.size() && axis < 2; ++axis) {
       recipe = Whole(one, numbers.count);
       recipe.groups = numbers.groups;
       recipe.values = Values::kFolded;
@@ -153,26 +171,87 @@ Match Planner::FindBase(std::uint32_t i, const Numbers& numbers,
       for (std::size_t k = axis + 1; k < weight.dims.size(); ++k) {
         recipe.channel.inner *= static_cast<std::uint64_t>(weight.dims[k]);
       }
+      const auto add = [&] {
+        if (!IsNear(recipe, numbers) || !proves(recipe)) return;
+        if (found.recipe == nullptr) {
+          found.recipe = std::make_shared<Recipe>(recipe);
+        } else if (!IsSameNow(*found.recipe, recipe)) {
+          found.doubt = "several norms give these numbers, and differ now";
+        }
+        recipe.scheme = nullptr;
+      };
       for (const Norm& norm : norms_) {
-        if (norm.size != recipe.channel.channels) continue;
+        if (norm.size != recipe.channel.channels || weight.dims.size() < 2)
+          continue;
         recipe.weight = norm.weight;
         recipe.variance = norm.variance;
+        recipe.bias = norm.bias;
+        recipe.mean = norm.mean;
         for (const float epsilon : kEpsilons) {
           recipe.epsilon = epsilon;
-          if (!IsNear(recipe, numbers) || !proves(recipe)) continue;
-          recipe.bias = norm.bias;
-          recipe.mean = norm.mean;
-          if (found.recipe == nullptr) {
-            found.recipe = std::make_shared<Recipe>(recipe);
-          } else if (!IsSameNow(*found.recipe, recipe)) {
-            found.doubt = "several norms give these numbers, and differ now";
-          }
-          recipe.scheme = nullptr;
+          add();
         }
+      }
+      // A vector that multiplies what the layer gives.
+      const auto vectors = vectors_.find(recipe.channel.channels);
+      if (vectors == vectors_.end()) continue;
+      recipe.variance = recipe.bias = recipe.mean = kNoParameter;
+      for (const std::uint32_t vector : vectors->second) {
+        const float first = weight.At(0) * old_[vector].tensor->At(0);
+        recipe.weight = vector;
+        if (std::fabs(numbers.At(0) - first) <= numbers.Slack(0)) add();
       }
     }
   }
   return found;
+}
+
+std::vector<std::uint32_t> Planner::Tables(const Numbers& numbers) const {
+  const auto heads = std::find_if(numbers.dims.begin(), numbers.dims.end(),
+                                  [](std::uint64_t dim) { return dim > 1; });
+  if (numbers.dims.end() - heads < 2 || numbers.count > kMostPicked) return {};
+  const auto tables = tables_.find(*heads);
+  return tables == tables_.end() ? std::vector<std::uint32_t>()
+                                 : tables->second;
+}
+
+Match Planner::PickRows(std::uint32_t one, const Numbers& numbers) const {
+  const CheckpointTensor& table = *old_[one].tensor;
+  const auto heads = static_cast<std::uint64_t>(table.dims[1]);
+  const std::uint64_t places = numbers.count / heads;
+  std::vector<std::pair<float, std::uint32_t>> rows;  // by their first number
+  for (std::uint32_t row = 0; row < table.count / heads; ++row) {
+    const float first = table.At(row * heads);
+    if (!std::isnan(first)) rows.emplace_back(first, row);
+  }
+  std::sort(rows.begin(), rows.end());
+  Match match;
+  Recipe recipe = Whole(one, numbers.count);
+  recipe.picks.resize(numbers.count);
+  for (std::uint64_t p = 0; p < places; ++p) {
+    int fits = 0;
+    const float slack = numbers.Slack(p);
+    auto at = std::lower_bound(rows.begin(), rows.end(),
+                               std::pair(numbers.At(p) - slack, 0u));
+    for (; at != rows.end() && at->first <= numbers.At(p) + slack; ++at) {
+      std::uint64_t h = 1;
+      while (h < heads &&
+             numbers.Fits(h * places + p, table.At(at->second * heads + h))) {
+        ++h;
+      }
+      if (h < heads || ++fits > 1) continue;
+      for (h = 0; h < heads; ++h) {
+        recipe.picks[h * places + p] =
+            static_cast<std::uint32_t>(at->second * heads + h);
+      }
+    }
+    if (fits == 0) return {};
+    if (fits > 1) {
+      match.doubt = Message("several rows of {} give a number", table.name);
+    }
+  }
+  match.recipe = std::make_shared<Recipe>(std::move(recipe));
+  return match;
 }
 
 Numbers Planner::PlainNumbers(const Stored& stored) {
@@ -293,11 +372,12 @@ std::string Planner::Doubt(std::uint32_t i, const Match& match) const {
     }
     if (!weak && other.empty()) continue;
     const std::string& name = old_[block.parameter].tensor->name;
-    const bool told = std::find(preferred.begin(), preferred.end(),
+    const bool told = !changed_modules_.contains(ModuleOf(block.parameter)) &&
+                      std::find(preferred.begin(), preferred.end(),
                                 block.parameter) != preferred.end();
-    if (other.empty() ? told || (tensors_[i].name == name ||
-                                 tensors_[i].name == name + "_quantized")
-                      : told && IsReadByOne(i)) {
+    if (other.empty() ? told || IsNamed(i, block.parameter)
+                      : told && IsReadByOne(i) &&
+                            uses_.Of(tensors_[i].value).size() == 1) {
       continue;
     }
     if (!other.empty()) {
@@ -306,9 +386,16 @@ std::string Planner::Doubt(std::uint32_t i, const Match& match) const {
           "the new one",
           name, other);
     }
-    return Message("its numbers are all equal, as those of {} are", name);
+    return Message("its numbers prove too little: those of {} fit", name);
   }
   return "";
+}
+
+bool Planner::IsNamed(std::uint32_t i, std::uint32_t parameter) const {
+  constexpr std::string_view kEnd = "_quantized";
+  std::string name = tensors_[i].name;
+  if (name.ends_with(kEnd)) name.resize(name.size() - kEnd.size());
+  return FindHinted(name) == parameter;
 }
 
 bool Planner::IsFloatOrQuantized(std::uint32_t i) const {
@@ -340,11 +427,7 @@ bool Planner::IsReadByOne(std::uint32_t i) const {
 }
 
 bool Planner::IsSameNow(const Recipe& a, const Recipe& b) const {
-  for (const Recipe* one : {&a, &b}) {
-    for (const std::uint32_t parameter : one->Parameters()) {
-      if (!unusable_[parameter].empty()) return false;
-    }
-  }
+  if (!WhyUnusable(a).empty() || !WhyUnusable(b).empty()) return false;
   // A norm also shifts: another one gives the bias other numbers.
   if (a.bias != b.bias || a.mean != b.mean) return false;
   const Made made(b, now_, kFloat);

@@ -9,6 +9,52 @@
 
 namespace onnx_tag::weights {
 
+namespace {
+
+// The slots of quantized weights, each with those of its scale and zero point.
+struct QuantizedSlots {
+  std::size_t weight;
+  std::size_t scale = Operator::kMostInputs;
+  std::size_t zero = Operator::kMostInputs;
+};
+
+std::vector<QuantizedSlots> SlotsOf(const Operator& op) {
+  std::vector<QuantizedSlots> found;
+  std::size_t scales = 0;
+  std::size_t zeros = 0;
+  for (std::size_t slot = 0; slot < Operator::kMostInputs; ++slot) {
+    switch (op.Input(slot)) {
+      case Operand::kQuantized:
+      case Operand::kQkvWeight:
+      case Operand::kGatesIn:
+      case Operand::kGatesOut:
+        found.push_back({slot});
+        break;
+      case Operand::kScale:
+        if (scales < found.size()) found[scales++].scale = slot;
+        break;
+      case Operand::kZeroPoint:
+        if (zeros < found.size()) found[zeros++].zero = slot;
+        break;
+      default:
+        break;
+    }
+  }
+  return found;
+}
+
+// Longer chains between a tensor and its scale do not occur.
+constexpr int kMostCarriers = 8;
+
+}  // namespace
+
+bool Planner::HandsOn(NodeId node) const {
+  return reader_.ops().Is(node, OpKind::kLookup) ||
+         (Describe(reader_.ops()[node]).kinds.HasAnyOf(kCarriers) &&
+          !Describe(reader_.ops()[node])
+               .kinds.HasAnyOf({OpKind::kQuantizer, OpKind::kDequantizer}));
+}
+
 std::uint32_t Planner::TensorAt(NodeId node, std::size_t slot) const {
   const auto inputs = model_.Inputs(node);
   if (slot >= inputs.size()) return kNoTensor;
@@ -22,15 +68,18 @@ std::uint32_t Planner::TensorNamed(const std::string& name) const {
 }
 
 std::uint32_t Planner::QuantizedAt(NodeId node, std::size_t slot) const {
-  const std::uint32_t direct = TensorAt(node, slot);
-  const auto inputs = model_.Inputs(node);
-  if (direct != kNoTensor || slot >= inputs.size() ||
-      inputs[slot] == kNo<ValueId>) {
-    return direct;
+  for (int step = 0; step < kMostCarriers; ++step) {
+    const std::uint32_t direct = TensorAt(node, slot);
+    const auto inputs = model_.Inputs(node);
+    if (direct != kNoTensor || slot >= inputs.size() ||
+        inputs[slot] == kNo<ValueId>) {
+      return direct;
+    }
+    node = model_.Producer(inputs[slot]);
+    if (node == kNo<NodeId> || !HandsOn(node)) return kNoTensor;
+    slot = 0;
   }
-  const NodeId before = model_.Producer(inputs[slot]);
-  return reader_.ops().Is(before, OpKind::kLookup) ? TensorAt(before, 0)
-                                                   : kNoTensor;
+  return kNoTensor;
 }
 
 void Planner::FindGroup(std::uint32_t i) {
@@ -38,22 +87,24 @@ void Planner::FindGroup(std::uint32_t i) {
   if ((stored.type != kInt8 && stored.type != kUint8) || stored.bytes.empty()) {
     return;
   }
-  std::vector<NodeId> readers;
-  for (const NodeId node : model_.Consumers(stored.value)) {
-    readers.push_back(node);
-    if (!reader_.ops().Is(node, OpKind::kLookup)) continue;
-    const auto next = model_.Consumers(model_.Outputs(node)[0]);
-    readers.insert(readers.end(), next.begin(), next.end());
-  }
-  for (const NodeId node : readers) {
+  const auto direct = model_.Consumers(stored.value);
+  std::vector<NodeId> readers(direct.begin(), direct.end());
+  for (std::size_t k = 0; k < readers.size() && k < Uses::kMost; ++k) {
+    const NodeId node = readers[k];
+    if (HandsOn(node)) {
+      const auto next = model_.Consumers(model_.Outputs(node)[0]);
+      readers.insert(readers.end(), next.begin(), next.end());
+      continue;
+    }
     const Op op = reader_.ops()[node];
-    const Operator& about = Describe(op);
-    const auto slot =
-        about.FindInput({Operand::kQuantized, Operand::kQkvWeight});
-    if (QuantizedAt(node, slot) != i) continue;
+    const auto slots = SlotsOf(Describe(op));
+    const auto own = std::find_if(
+        slots.begin(), slots.end(),
+        [&](const auto& s) { return QuantizedAt(node, s.weight) == i; });
+    if (own == slots.end()) continue;
     QuantizedGroup group;
-    group.scale = TensorAt(node, about.FindInput({Operand::kScale}));
-    group.zero = TensorAt(node, about.FindInput({Operand::kZeroPoint}));
+    group.scale = TensorAt(node, own->scale);
+    group.zero = TensorAt(node, own->zero);
     constexpr std::string_view kEnd = "_quantized";
     if (group.scale == kNoTensor && stored.name.ends_with(kEnd)) {
       group.scale = TensorNamed(
@@ -123,8 +174,11 @@ bool Planner::FillNumbers(const Stored& stored, NodeId node, Op op,
   // One scale for each channel: of convolutions the first axis, of products
   // the last, unless the node says it.
   const auto rank = static_cast<std::int64_t>(stored.dims.size());
-  std::int64_t axis =
-      reader_.ops().Is(node, OpKind::kConvolution) ? 0 : rank - 1;
+  // Gates have one scale for each direction.
+  std::int64_t axis = reader_.ops().Is(node, OpKind::kConvolution) ||
+                              reader_.ops().Is(node, OpKind::kRecurrent)
+                          ? 0
+                          : rank - 1;
   if (op == Op::kDequantizeLinear) {
     axis = IntAttribute(model_.NodeBytes(node), "axis", 1);
     if (IntAttribute(model_.NodeBytes(node), "block_size", 0) != 0)
@@ -132,12 +186,18 @@ bool Planner::FillNumbers(const Stored& stored, NodeId node, Op op,
   }
   if (axis < 0) axis += rank;
   if (axis < 0 || axis >= rank) return false;
-  const auto at = static_cast<std::size_t>(axis);
+  auto at = static_cast<std::size_t>(axis);
+  if (reader_.ops().Is(node, OpKind::kRecurrent) && rank == 3 &&
+      scale.count != numbers.dims[0]) {
+    at = 2;
+    numbers.groups.outer = numbers.dims[1] * numbers.dims[2];
+  }
   numbers.groups.channels = numbers.dims[at];
   for (std::size_t i = at + 1; i < numbers.dims.size(); ++i) {
     numbers.groups.inner *= numbers.dims[i];
   }
-  return numbers.groups.channels == scale.count &&
+  return numbers.count > 0 &&
+         numbers.groups.Scales(numbers.count) == scale.count &&
          (numbers.zeros.size() <= 1 || numbers.zeros.size() == scale.count);
 }
 
@@ -199,7 +259,8 @@ void Planner::FoldBiases(std::uint32_t i) {
     }
     return;
   }
-  if (weight->values != Values::kFolded) return;
+  if (weight->values != Values::kFolded || weight->variance == kNoParameter)
+    return;
   const std::uint64_t size = old_[weight->variance].tensor->count;
   std::set<std::uint32_t> biases;
   bool read = false;
@@ -249,23 +310,28 @@ std::shared_ptr<const Recipe> Planner::MatchBias(std::uint32_t i) {
       if (readers.empty()) continue;
       node = readers[0];
     }
-    const auto [weight, input_scale] = WeightOf(node);
-    if (weight == kNoTensor || matches_[weight].recipe == nullptr) continue;
-    group.weight = weight;
+    const std::uint32_t input = FindWeight(node, group);
+    if (group.weight == kNoTensor || matches_[group.weight].recipe == nullptr ||
+        (group.input != kNoTensor && matches_[group.input].recipe == nullptr)) {
+      continue;
+    }
+    const Recipe& of_weight = *matches_[group.weight].recipe;
+    const float input_scale = PlainNumbers(tensors_[input]).At(0);
     Numbers numbers = PlainNumbers(stored);
     numbers.quantized = true;
     numbers.groups.channels = stored.count;
-    for (const float scale : groups_.at(weight).numbers.scales) {
+    for (const float scale : groups_.at(group.weight).numbers.scales) {
       numbers.scales.push_back(scale * input_scale);
     }
     if (numbers.scales.size() != 1 && numbers.scales.size() != stored.count) {
       continue;
     }
-    const auto proves = [&, weight = weight,
-                         input_scale = input_scale](Recipe& recipe) {
+    const auto proves = [&](Recipe& recipe) {
       recipe.scheme = &kSchemes.back();
-      recipe.of_weight = matches_[weight].recipe;
+      recipe.of_weight = matches_[group.weight].recipe;
       recipe.input_scale = input_scale;
+      if (group.input != kNoTensor)
+        recipe.of_input = matches_[group.input].recipe;
       recipe.groups = numbers.groups;
       const Made made(recipe, old_, kFloat);
       return Holds(made, Part::kNumbers, i) &&
@@ -273,8 +339,9 @@ std::shared_ptr<const Recipe> Planner::MatchBias(std::uint32_t i) {
               Holds(made, Part::kScale, group.scale));
     };
     Match match;
-    if (matches_[weight].recipe->values == Values::kFolded) {
-      Recipe recipe = FoldedBias(*matches_[weight].recipe, stored.count);
+    if (of_weight.values == Values::kFolded &&
+        of_weight.variance != kNoParameter) {
+      Recipe recipe = FoldedBias(of_weight, stored.count);
       if (proves(recipe)) match.recipe = std::make_shared<Recipe>(recipe);
     } else {
       match = FindBase(i, numbers, proves);
@@ -288,7 +355,7 @@ std::shared_ptr<const Recipe> Planner::MatchBias(std::uint32_t i) {
   return nullptr;
 }
 
-std::pair<std::uint32_t, float> Planner::WeightOf(NodeId node) const {
+std::uint32_t Planner::FindWeight(NodeId node, QuantizedGroup& bias) const {
   const Operator& about = Describe(reader_.ops()[node]);
   const auto inputs = model_.Inputs(node);
   std::uint32_t weight = TensorAt(node, about.FindInput({Operand::kQuantized}));
@@ -300,27 +367,32 @@ std::pair<std::uint32_t, float> Planner::WeightOf(NodeId node) const {
         inputs[1] == kNo<ValueId> ? kNo<NodeId> : model_.Producer(inputs[1]);
     if (reader_.ops()[data] != Op::kDequantizeLinear ||
         reader_.ops()[side] != Op::kDequantizeLinear) {
-      return {kNoTensor, 0};
+      return kNoTensor;
     }
     weight = TensorAt(side, 0);
     scale = TensorAt(data, 1);
   }
-  // An input that a quantized table gives has the table's scale, which changes.
   if (weight == kNoTensor || scale == kNoTensor || !groups_.contains(weight) ||
-      helpers_.contains(scale) || tensors_[scale].count != 1 ||
-      tensors_[scale].type != kFloat || tensors_[scale].bytes.empty()) {
-    return {kNoTensor, 0};
+      tensors_[scale].count != 1 || tensors_[scale].type != kFloat ||
+      tensors_[scale].bytes.empty()) {
+    return kNoTensor;
   }
-  return {weight, PlainNumbers(tensors_[scale]).At(0)};
+  // An input that a quantized table gives has the table's scale, which changes.
+  const auto table = helpers_.find(scale);
+  if (table != helpers_.end()) {
+    if (!groups_.contains(table->second)) return kNoTensor;
+    bias.input = table->second;
+  }
+  bias.weight = weight;
+  return scale;
 }
 
 bool Planner::ScalesTensor(const Use& use) const {
-  return (use.operand == Operand::kScale ||
-          use.operand == Operand::kZeroPoint) &&
-         QuantizedAt(use.node, Describe(reader_.ops()[use.node])
-                                   .FindInput({Operand::kQuantized,
-                                               Operand::kQkvWeight})) !=
-             kNoTensor;
+  const auto slots = SlotsOf(Describe(reader_.ops()[use.node]));
+  return std::any_of(slots.begin(), slots.end(), [&](const auto& own) {
+    return (own.scale == use.slot || own.zero == use.slot) &&
+           QuantizedAt(use.node, own.weight) != kNoTensor;
+  });
 }
 
 }  // namespace onnx_tag::weights

@@ -59,20 +59,15 @@ class RefitWriter::Patcher : public wire::Rewrite::Sink {
 // Records the messages that change their length.
 struct TreeBuilder {
   RefitWriter& writer;
-  std::vector<std::pair<const char*, const RefitRow*>>& changed;  // by place
+  // By the place of the TensorProto or NodeProto.
+  const std::multimap<const char*, const RefitRow*>& changed;
   std::vector<wire::MessageId> path = {0};
-  struct Edit {
-    wire::MessageId message;
-    Bytes erased;  // none: a field is added
-    std::string added;
-  };
-  std::vector<Edit> edits = {};
+  std::map<const char*, std::pair<wire::MessageId, Bytes>> erased = {};
+  std::map<wire::MessageId, std::string> added = {};
 
   bool Visit(const wire::Field& field, const onnx::FieldInfo& info) {
     if (info.child == MessageType::kNone || field.bytes.empty()) return false;
-    const auto at = std::lower_bound(
-        changed.begin(), changed.end(), field.bytes.data(),
-        [](const auto& one, const char* place) { return one.first < place; });
+    auto at = changed.lower_bound(field.bytes.data());
     if (at == changed.end() ||
         at->first >= field.bytes.data() + field.bytes.size()) {
       return false;
@@ -80,12 +75,57 @@ struct TreeBuilder {
     const Bytes file = writer.file_.model().bytes();
     writer.tree_.push_back(wire::MessageIn(file, field, path.back()));
     path.push_back(static_cast<wire::MessageId>(writer.tree_.size() - 1));
+    if (info.child == MessageType::kNodeProto) Redirect(field.bytes);
     if (info.child != MessageType::kTensorProto) return true;
-    Change(field.bytes, *at->second);
+    for (; at != changed.end() && at->first == field.bytes.data(); ++at) {
+      if (at->second->name.empty()) {
+        Change(field.bytes, *at->second);
+      } else {
+        AddTensor(*at->second, added[path[path.size() - 2]]);
+      }
+    }
     path.pop_back();
     return false;
   }
   void Leave() { path.pop_back(); }
+
+  void Erase(wire::MessageId message, Bytes field) {
+    erased.emplace(field.data(), std::pair(message, field));
+  }
+
+  // Inputs keep their order only if all of them are written again.
+  void Redirect(Bytes node) {
+    const auto [first, last] = changed.equal_range(node.data());
+    if (first == last) return;
+    std::uint32_t slot = 0;
+    model::ForEach(node, onnx::NodeProto::kInput, [&](const wire::Field& one) {
+      Bytes name = one.bytes;
+      for (auto at = first; at != last; ++at) {
+        for (const TensorReader& reader : at->second->readers) {
+          if (reader == TensorReader{node, slot}) name = at->second->name;
+        }
+      }
+      Erase(path.back(), one.whole);
+      wire::AppendLengthDelimited(added[path.back()], onnx::NodeProto::kInput,
+                                  name);
+      ++slot;
+    });
+  }
+
+  void AddTensor(const RefitRow& row, std::string& graph) const {
+    const Stored& stored = writer.store_.tensors()[row.stored];
+    std::string tensor;
+    for (const std::int64_t dim : stored.dims) {
+      wire::AppendVarintField(tensor, TensorProto::kDims,
+                              static_cast<std::uint64_t>(dim));
+    }
+    wire::AppendVarintField(tensor, TensorProto::kDataType,
+                            static_cast<std::uint64_t>(stored.type));
+    wire::AppendLengthDelimited(tensor, TensorProto::kName, row.name);
+    wire::AppendLengthDelimited(tensor, TensorProto::kRawData,
+                                writer.Made(row));
+    wire::AppendLengthDelimited(graph, onnx::GraphProto::kInitializer, tensor);
+  }
 
   void Change(Bytes tensor, const RefitRow& row) {
     const Stored& stored = writer.store_.tensors()[row.stored];
@@ -93,27 +133,25 @@ struct TreeBuilder {
     wire::FieldReader reader(tensor);
     for (wire::Field field; reader.Next(field);) {
       if (stored.location.empty()) {
-        if (IsNumbers(field.number)) edits.push_back({self, field.whole, ""});
+        if (IsNumbers(field.number)) Erase(self, field.whole);
         continue;
       }
       if (!model::Is(field, TensorProto::kExternalData)) continue;
       const std::string_view key = model::ReadEntry(field).key;
-      if (key == "checksum") edits.push_back({self, field.whole, ""});
+      if (key == "checksum") Erase(self, field.whole);
       if (key != "location") continue;
       writer.tree_.push_back(
           wire::MessageIn(writer.file_.model().bytes(), field, self));
       const auto entry = static_cast<wire::MessageId>(writer.tree_.size() - 1);
       constexpr onnx::BytesField kValue{2};
       model::ForEach(field.bytes, kValue, [&](const wire::Field& value) {
-        edits.push_back({entry, value.whole, ""});
+        Erase(entry, value.whole);
       });
-      edits.push_back({entry, {}, ""});
-      wire::AppendLengthDelimited(edits.back().added, kValue,
+      wire::AppendLengthDelimited(added[entry], kValue,
                                   writer.locations_.at(stored.location));
     }
     if (!stored.location.empty()) return;
-    edits.push_back({self, {}, ""});
-    wire::AppendLengthDelimited(edits.back().added, TensorProto::kRawData,
+    wire::AppendLengthDelimited(added[self], TensorProto::kRawData,
                                 writer.Made(row));
   }
 };
@@ -126,10 +164,17 @@ RefitWriter::RefitWriter(const ModelFile& file, const Store& store,
 }
 
 void RefitWriter::BuildTree() {
-  std::vector<std::pair<const char*, const RefitRow*>> changed;
+  std::multimap<const char*, const RefitRow*> changed;
   patches_[""];
   for (const RefitRow& row : plan_.rows) {
     const Stored& stored = store_.tensors()[row.stored];
+    if (!row.name.empty()) {
+      changed.emplace(stored.tensor.data(), &row);
+      for (const TensorReader& reader : row.readers) {
+        changed.emplace(reader.node.data(), &row);
+      }
+      continue;
+    }
     // Numbers in another encoding keep it as long as they stay.
     const bool written = row.fate == Fate::kWritten &&
                          (stored.in_place || Made(row) != stored.bytes);
@@ -137,7 +182,7 @@ void RefitWriter::BuildTree() {
             ? written && !stored.in_place
             : locations_.contains(stored.location) &&
                   locations_.at(stored.location) != stored.location) {
-      changed.emplace_back(stored.tensor.data(), &row);
+      changed.emplace(stored.tensor.data(), &row);
     }
     if (!written || !stored.in_place) continue;
     const Bytes whole = stored.location.empty()
@@ -163,21 +208,18 @@ void RefitWriter::BuildTree() {
       patches.erase(patches.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
-  std::sort(changed.begin(), changed.end());
   const Bytes bytes = file_.model().bytes();
   tree_.push_back({.begin = 0, .size = bytes.size(), .parent = 0});
   TreeBuilder builder{*this, changed};
   model::Walk(bytes, MessageType::kModelProto, builder);
   rewrite_.emplace(bytes, tree_);
-  for (const TreeBuilder::Edit& edit : builder.edits) {
-    if (!edit.erased.empty()) {
-      rewrite_->Erase(edit.message, edit.erased);
-    } else {
-      rewrite_->Append(edit.message,
-                       static_cast<std::uint32_t>(edit.added.size()),
-                       appended_.size());
-      appended_.push_back(edit.added);
-    }
+  for (const auto& [place, edit] : builder.erased) {
+    rewrite_->Erase(edit.first, edit.second);
+  }
+  for (auto& [message, fields] : builder.added) {
+    rewrite_->Append(message, static_cast<std::uint32_t>(fields.size()),
+                     appended_.size());
+    appended_.push_back(std::move(fields));
   }
   rewrite_->Layout();
 }

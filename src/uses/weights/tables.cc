@@ -62,7 +62,8 @@ bool IsRotation(const Numbers& numbers) {
       const double turn = (at(best - 1) + at(best + 1)) / at(best);
       for (std::uint64_t p = 1; p + 1 < rows; ++p) {
         const double next = turn * at(p) - at(p - 1);
-        if (!(std::fabs(next - at(p + 1)) <= kNear)) return false;
+        const double slack = 6 * double{numbers.Slack(base + p * width + c)};
+        if (!(std::fabs(next - at(p + 1)) <= kNear + slack)) return false;
       }
     }
   }

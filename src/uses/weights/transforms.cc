@@ -191,13 +191,14 @@ int Quantize(const Scheme& scheme, const Level& level, float number,
   return 0;
 }
 
-// A few bits each, the lowest first.
-void AppendPacked(const std::vector<int>& numbers, std::uint32_t bits,
+// A few bits each, the lowest first. The last byte is filled with `rest`.
+void AppendPacked(const std::vector<int>& numbers, std::uint32_t bits, int rest,
                   std::string& to) {
   for (std::size_t i = 0; i < numbers.size(); i += 8 / bits) {
     unsigned byte = 0;
-    for (std::size_t k = 0; k < 8 / bits && i + k < numbers.size(); ++k) {
-      byte |= static_cast<unsigned>(numbers[i + k]) << (k * bits);
+    for (std::size_t k = 0; k < 8 / bits; ++k) {
+      const int number = i + k < numbers.size() ? numbers[i + k] : rest;
+      byte |= static_cast<unsigned>(number) << (k * bits);
     }
     to += static_cast<char>(byte);
   }
@@ -251,6 +252,7 @@ std::string Recipe::Name(std::int32_t type) const {
   const bool whole = blocks.size() == 1 && blocks[0].src == 0;
   std::string name = Parameters().size() > 1 && values == Values::kPlain
                          ? "packed"
+                     : !picks.empty()            ? "looked up"
                      : blocks.size() > 1         ? "pieces"
                      : !whole && !blocks.empty() ? "piece"
                                                  : "";
@@ -267,13 +269,15 @@ std::string Recipe::Name(std::int32_t type) const {
 
 bool Recipe::IsPlainCopy() const {
   return values == Values::kPlain && scheme == nullptr && blocks.size() == 1 &&
-         blocks[0].src_col == 1 && blocks[0].rows == 1;
+         blocks[0].src_col == 1 && blocks[0].rows == 1 && picks.empty();
 }
 
 Made::Made(const Recipe& recipe, const Side& side, std::int32_t scale_type)
     : recipe_(recipe), side_(side) {
   if (recipe.values >= Recipe::Values::kFolded) {
-    const std::uint64_t size = side[recipe.variance].tensor->count;
+    const std::uint32_t any =
+        recipe.variance == kNoParameter ? recipe.weight : recipe.variance;
+    const std::uint64_t size = side[any].tensor->count;
     const auto load = [&](std::uint32_t parameter, float otherwise) {
       std::vector<float> numbers(size, otherwise);
       if (parameter != kNoParameter)
@@ -282,7 +286,8 @@ Made::Made(const Recipe& recipe, const Side& side, std::int32_t scale_type)
     };
     scale_ = load(recipe.weight, 1);
     const std::vector<float> variance = load(recipe.variance, 1);
-    for (std::uint64_t i = 0; i < size; ++i) {
+    for (std::uint64_t i = 0; i < size && recipe.variance != kNoParameter;
+         ++i) {
       scale_[i] /= std::sqrt(variance[i] + recipe.epsilon);
     }
     if (recipe.values == Recipe::Values::kFoldedBias) {
@@ -297,8 +302,13 @@ Made::Made(const Recipe& recipe, const Side& side, std::int32_t scale_type)
 void Made::Floats(std::uint64_t begin, std::uint64_t count, float* to) const {
   const std::uint64_t end = begin + count;
   if (recipe_.blocks.empty()) std::fill(to, to + count, 0.0F);
+  for (std::uint64_t i = 0; !recipe_.picks.empty() && i < count; ++i) {
+    side_[recipe_.blocks[0].parameter].Load(recipe_.picks[begin + i], 1,
+                                            to + i);
+  }
   std::vector<float> run;
   for (const Block& block : recipe_.blocks) {
+    if (!recipe_.picks.empty()) break;
     const std::uint64_t step = block.rows == 1 ? block.cols : block.out_row;
     if (block.out >= end ||
         block.out + (block.rows - 1) * step + block.cols <= begin) {
@@ -389,8 +399,12 @@ void Made::FindLevels(std::int32_t scale_type) {
   const Groups& groups = recipe_.groups;
   if (recipe_.scheme->style == Style::kBias) {
     const Made weight(*recipe_.of_weight, side_, scale_type);
+    const float input =
+        recipe_.of_input == nullptr
+            ? recipe_.input_scale
+            : Made(*recipe_.of_input, side_, kFloat).levels()[0].scale;
     for (Level level : weight.levels()) {
-      level.scale *= recipe_.input_scale;
+      level.scale *= input;
       level.divisor = level.scale;
       level.zero = 0;
       levels_.push_back(level);
@@ -398,7 +412,7 @@ void Made::FindLevels(std::int32_t scale_type) {
     return;
   }
   std::vector<Range> ranges(groups.block == 0
-                                ? groups.channels
+                                ? groups.Scales(recipe_.count)
                                 : recipe_.count / groups.row * groups.blocks());
   ForEachStep([&](std::uint64_t at, std::uint64_t size, const float* numbers) {
     for (std::uint64_t i = 0; i < size; ++i) {
@@ -472,7 +486,7 @@ void Made::EmitNumbers(std::int32_t type, const Use& use) const {
             block[k] = Quantize(*recipe_.scheme, level,
                                 numbers[i + b * groups.block + k], groups.bits);
           }
-          AppendPacked(block, groups.bits, out);
+          AppendPacked(block, groups.bits, 0, out);
         }
       }
     }
@@ -492,7 +506,7 @@ void Made::Emit(Part part, std::int32_t type, const Use& use) const {
       std::vector<int> zeros;
       for (std::size_t k = 0; k < groups.blocks(); ++k)
         zeros.push_back(levels_[i + k].zero);
-      AppendPacked(zeros, groups.bits, out);
+      AppendPacked(zeros, groups.bits, 1 << (groups.bits - 1), out);
     }
   } else {
     for (const Level& level : levels_) {

@@ -74,14 +74,19 @@ extern const std::span<const Scheme> kSchemes;
 struct Groups {
   std::uint64_t inner = 1;
   std::uint64_t channels = 1;
+  std::uint64_t outer = 0;  // of several matrices: numbers in each
   std::uint64_t row = 0;    // of blocks: numbers in a row
   std::uint64_t block = 0;  // 0: no blocks
   std::uint32_t bits = 8;
 
   std::uint64_t blocks() const { return (row + block - 1) / block; }
   std::uint64_t Of(std::uint64_t i) const {
-    return block == 0 ? i / inner % channels
-                      : i / row * blocks() + i % row / block;
+    if (block > 0) return i / row * blocks() + i % row / block;
+    return i / inner % channels + (outer == 0 ? 0 : i / outer * channels);
+  }
+  // Of `count` numbers, not in blocks.
+  std::uint64_t Scales(std::uint64_t count) const {
+    return outer == 0 ? channels : count / outer * channels;
   }
 };
 
@@ -92,17 +97,19 @@ struct Recipe {
   enum class Values : std::uint8_t {
     kPlain,
     kScaled,      // times a constant
-    kFolded,      // a BatchNorm's scale, by channel
+    kFolded,      // a scale by channel: a BatchNorm's, or a parameter
     kFoldedBias,  // (bias - mean) * scale + shift
   };
   std::vector<Block> blocks;
+  // Where each number is in the parameter of the only block; empty: in order.
+  std::vector<std::uint32_t> picks = {};
   std::uint64_t count = 0;  // of numbers, before they are packed
   Values values = Values::kPlain;
   float factor = 1;
   std::uint32_t weight = kNoParameter;  // of the BatchNorm, and the next three
   std::uint32_t bias = kNoParameter;
   std::uint32_t mean = kNoParameter;
-  std::uint32_t variance = kNoParameter;
+  std::uint32_t variance = kNoParameter;  // none: `weight` is the scale
   float epsilon = 0;
   bool fused = false;  // the bias is summed without rounding its product
   Groups channel;      // of a folded norm
@@ -111,7 +118,8 @@ struct Recipe {
   const Scheme* scheme = nullptr;
   Groups groups;
   std::shared_ptr<const Recipe> of_weight;  // of a quantized bias
-  float input_scale = 0;
+  std::shared_ptr<const Recipe> of_input;  // a table that has the input's scale
+  float input_scale = 0;                   // else
 
   // Every parameter that it reads, each once.
   std::vector<std::uint32_t> Parameters() const;

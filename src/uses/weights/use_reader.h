@@ -28,12 +28,16 @@ class Uses {
 
   // At most kMost of them: a shared scalar may have thousands.
   std::vector<Use> Of(ValueId value) const;
+  // Those behind one input of one node.
+  std::vector<Use> At(NodeId node, std::uint32_t slot) const;
 
   static constexpr std::size_t kMost = 512;
 
  private:
   void Follow(ValueId value, Use so_far, int depth,
               std::vector<Use>& uses) const;
+  void FollowAt(NodeId node, std::uint32_t slot, Use use, int depth,
+                std::vector<Use>& uses) const;
 
   const Model& model_;
   const Operators& ops_;

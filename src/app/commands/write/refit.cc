@@ -59,7 +59,8 @@ Table RefitTable(const std::shared_ptr<const Refitting>& refit) {
           row.module == kNo<ModuleId>
               ? ""
               : refit->model->tagging().modules.Path(row.module);
-      use({stored.name, EnumToWord(weights::kFateNames, row.fate),
+      use({row.name.empty() ? stored.name : row.name,
+           EnumToWord(weights::kFateNames, row.fate),
            Datum::OrNull(row.transform), row.parameters, row.parameters,
            row.module == kNo<ModuleId> ? Datum() : Datum(module),
            weights::BytesOf(stored),
@@ -181,9 +182,13 @@ Result Refit(const WeightsOptions& options,
               Count(refit->plan.rows.size(), "tensor"),
               refit->Count(Fate::kWritten), refit->Count(Fate::kKept), refused);
   std::string path;
-  const bool lost = std::any_of(
-      refit->plan.unused.begin(), refit->plan.unused.end(),
-      [&](const std::string& name) { return request.added.contains(name); });
+  const std::vector<std::string>& left_out = refit->plan.left_out;
+  const bool lost =
+      !left_out.empty() ||
+      std::any_of(refit->plan.unused.begin(), refit->plan.unused.end(),
+                  [&](const std::string& name) {
+                    return request.added.contains(name);
+                  });
   if ((refused == 0 && !lost) || options.partial) {
     WriteRefit(options, *refit, inputs, read, terminal, result, path);
   }
@@ -206,8 +211,11 @@ Result Refit(const WeightsOptions& options,
   result.Add(table);
   if (refused > 0 || lost) {
     const std::string what =
-        lost ? "the adapter adds to parameters that no tensor holds"
-             : Count(refused, "tensor") + " refused";
+        !left_out.empty()
+            ? Message("{} was 0 or 1 throughout, and was left out of the model",
+                      left_out[0])
+        : lost ? "the adapter adds to parameters that no tensor holds"
+               : Count(refused, "tensor") + " refused";
     if (options.partial) {
       result.Finding("{}: {}", options.model, what);
     } else {

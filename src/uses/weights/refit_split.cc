@@ -1,0 +1,179 @@
+// Tensors that were merged because their numbers were equal are split again.
+#include <algorithm>
+
+#include "file/model/element_types.h"
+#include "onnx_tag/error.h"
+#include "uses/weights/planner.h"
+
+namespace onnx_tag::weights {
+
+// New tensors are held in memory until they are written.
+constexpr std::uint64_t kMostSplit = std::uint64_t{1} << 20;
+
+// The bias of the layer whose weight has the numbers of one parameter only.
+std::uint32_t Planner::BiasBeside(const Use& use) const {
+  NodeId node = use.node;
+  if (use.operand != Operand::kBias) {
+    const auto inputs = model_.Inputs(node);
+    if (reader_.ops()[node] != Op::kAdd || inputs.size() != 2)
+      return kNoParameter;
+    const ValueId other = inputs[1 - use.slot];
+    node = other == kNo<ValueId> ? kNo<NodeId> : model_.Producer(other);
+    if (node == kNo<NodeId> || !reader_.ops().Is(node, OpKind::kProduct))
+      return kNoParameter;
+  }
+  const std::uint32_t weight = TensorAt(node, 1);
+  if (weight == kNoTensor || matches_[weight].recipe == nullptr ||
+      matches_[weight].recipe->blocks.size() != 1) {
+    return kNoParameter;
+  }
+  const std::uint32_t one = matches_[weight].recipe->blocks[0].parameter;
+  return held_.contains(one) ? FindParameter(ModuleOf(one) + "bias")
+                             : kNoParameter;
+}
+
+std::uint32_t Planner::ToldAt(
+    std::uint32_t i, NodeId node, std::uint32_t slot,
+    const std::map<std::uint32_t, Block>& fits) const {
+  std::uint32_t told = kNoParameter;
+  for (const Use& use : uses_.At(node, slot)) {
+    std::uint32_t here = BiasBeside(use);
+    const auto weight =
+        reader_.Read(model_.initializers()[tensors_[i].initializer], use);
+    if (here == kNoParameter && weight &&
+        weight->confidence >= Confidence::kMedium) {
+      for (const auto* names : {&weight->parameters, &weight->may_hold}) {
+        for (const std::string& name : *names) {
+          const std::uint32_t one = FindHinted(name);
+          if (fits.contains(one)) here = one;
+        }
+      }
+    }
+    if (!fits.contains(here) || (told != kNoParameter && told != here)) {
+      return kNoParameter;
+    }
+    told = here;
+  }
+  return told;
+}
+
+void Planner::FindHeld() {
+  for (std::uint32_t i = 0; i < tensors_.size(); ++i) {
+    named_.emplace(FindHinted(tensors_[i].name), i);
+  }
+  for (const Match& match : matches_) {
+    if (match.recipe == nullptr || !match.doubt.empty() ||
+        !match.others.empty()) {
+      continue;
+    }
+    for (const std::uint32_t one : match.recipe->Parameters()) {
+      held_.insert(one);
+      held_modules_.insert(ModuleOf(one));
+    }
+    if (match.recipe->values == Values::kPlain) continue;
+    for (const Block& block : match.recipe->blocks) {
+      changed_modules_.insert(ModuleOf(block.parameter));
+    }
+  }
+}
+
+std::string Planner::ModuleOf(std::uint32_t parameter) const {
+  const std::string& name = old_[parameter].tensor->name;
+  return name.substr(0, name.rfind('.') + 1);
+}
+
+bool Planner::Split(std::uint32_t i) {
+  Match& match = matches_[i];
+  const Stored& stored = tensors_[i];
+  if (match.recipe->blocks.size() != 1 || !match.recipe->picks.empty() ||
+      !IsFloat(stored.type) || match.recipe->values != Values::kPlain ||
+      stored.initializer == kNoTensor) {
+    return false;
+  }
+  // Whole parameters that give these numbers.
+  std::map<std::uint32_t, Block> fits;
+  const auto add = [&](const Block& block) {
+    if (block.src == 0 &&
+        block.rows * block.cols == old_[block.parameter].tensor->count) {
+      fits.emplace(block.parameter, block);
+    }
+  };
+  add(match.recipe->blocks[0]);
+  for (const auto& [index, block] : match.others) add(block);
+  std::vector<SplitPart> parts;
+  for (const NodeId node : model_.Consumers(stored.value)) {
+    const auto inputs = model_.Inputs(node);
+    for (std::uint32_t slot = 0; slot < inputs.size(); ++slot) {
+      if (inputs[slot] != stored.value) continue;
+      const std::uint32_t told = ToldAt(i, node, slot, fits);
+      // Zeros stay zeros whatever they were multiplied with.
+      if (told == kNoParameter || changed_modules_.contains(ModuleOf(told)))
+        return false;
+      auto part =
+          std::find_if(parts.begin(), parts.end(), [&](const SplitPart& one) {
+            return SameNow(one.recipe.blocks[0], fits.at(told));
+          });
+      if (part == parts.end()) {
+        parts.push_back({i, *match.recipe, tagging_.tags[node].module, {}});
+        parts.back().recipe.blocks = {fits.at(told)};
+        part = std::prev(parts.end());
+      }
+      const TensorReader reader{model_.NodeBytes(node), slot};
+      if (part->readers.empty() || part->readers.back() != reader)
+        part->readers.push_back(reader);
+    }
+  }
+  // Each parameter has its reader: a node that is of another module than it
+  // seems leaves one without.
+  for (const auto& [parameter, block] : fits) {
+    const auto named = named_.find(parameter);
+    if (!held_.contains(parameter) &&
+        (named == named_.end() || named->second == i) &&
+        held_modules_.contains(ModuleOf(parameter)) &&
+        std::none_of(parts.begin(), parts.end(),
+                     [&, &block = block](const SplitPart& part) {
+                       return SameNow(part.recipe.blocks[0], block);
+                     })) {
+      return false;
+    }
+  }
+  // A caller may give an input, and an output has its name.
+  const Value& value = model_[stored.value];
+  if (parts.empty() ||
+      (parts.size() > 1 &&
+       (value.is_input || value.is_output || BytesOf(stored) > kMostSplit))) {
+    return false;
+  }
+  for (const SplitPart& part : parts) {
+    const std::string why = WhyUnusable(part.recipe);
+    if (!why.empty()) match.doubt = why;
+    if (!why.empty()) return false;
+  }
+  match.recipe = std::make_shared<Recipe>(parts[0].recipe);
+  splits_.insert(splits_.end(), std::next(parts.begin()), parts.end());
+  return true;
+}
+
+void Planner::AddSplits() {
+  std::set<std::string> names;
+  for (const SplitPart& part : splits_) {
+    if (rows_[part.tensor].fate != Fate::kWritten) continue;
+    RefitRow row = rows_[part.tensor];
+    row.recipe = std::make_shared<Recipe>(part.recipe);
+    const std::string& parameter =
+        old_[part.recipe.blocks[0].parameter].tensor->name;
+    row.parameters = {parameter};
+    row.module = part.module;
+    row.readers = part.readers;
+    row.why = Message("{} held it, too", tensors_[part.tensor].name);
+    row.name = parameter;
+    for (int k = 2; model_.FindName(row.name) != kNo<NameId> ||
+                    !names.insert(row.name).second;
+         ++k) {
+      row.name = parameter + "_" + std::to_string(k);
+    }
+    rows_.push_back(std::move(row));
+  }
+}
+
+}  // namespace onnx_tag::weights
