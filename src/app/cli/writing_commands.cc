@@ -374,23 +374,33 @@ static Invocation ParseWeights(Parser& parser, Words words) {
                   "tensors that may stay as they are; repeatable");
   parser.Flag("--partial", options.partial,
               "write although tensors are refused");
+  parser.Group("Adapters at run time");
+  parser.Text("--lora-slots", options.lora_slots, "QUERY",
+              "write the model with optional inputs for LoRA at\n"
+              "these products; see onnx-tag query --help");
+  parser.Value("--rank", options.rank, "R",
+               "the highest rank of an adapter; default any", ParseCount);
   parser.Group("");
-  AddNew(parser, "MODEL.renamed.onnx\nor MODEL.refit.onnx", options.write);
+  AddNew(parser, "MODEL.renamed.onnx,\nMODEL.refit.onnx or MODEL.slots.onnx",
+         options.write);
   Printing printing = ReadNewModel(parser, std::move(words), options);
   const bool refits = !options.refit.empty() || !options.lora.empty();
-  if (!options.rename && !refits &&
+  const bool slots = !options.lora_slots.empty();
+  if (!options.rename && !refits && !slots &&
       (!options.write.path.empty() || !options.write.folder.empty() ||
        options.write.dry_run)) {
     Fail(ErrorKind::kUsage,
-         "a model is written with --rename, --refit or --lora only");
+         "a model is written with --rename, --refit, --lora or --lora-slots "
+         "only");
   }
   const bool tsv = table.tsv || table.tsv_safe;
-  const int ways = (options.rename ? 1 : 0) + (tsv && !refits ? 1 : 0) +
-                   (refits ? 1 : 0) + (options.check.empty() ? 0 : 1);
+  const int ways = (options.rename ? 1 : 0) +
+                   (tsv && !refits && !slots ? 1 : 0) + (refits ? 1 : 0) +
+                   (slots ? 1 : 0) + (options.check.empty() ? 0 : 1);
   if (ways > 1 || (printing.json && tsv)) {
     Fail(ErrorKind::kUsage,
-         "--rename, --refit or --lora, --tsv and --check exclude each other, "
-         "and so do --tsv and --json");
+         "--rename, --refit or --lora, --lora-slots, --tsv and --check exclude "
+         "each other, and so do --tsv and --json");
   }
   if (refits && (options.was.empty() != options.unproven ||
                  (options.refit.empty() && options.was.empty()))) {
@@ -407,6 +417,9 @@ static Invocation ParseWeights(Parser& parser, Words words) {
     Fail(ErrorKind::kUsage,
          "--was, --unproven, --keep and --partial require --refit or --lora");
   }
+  if (parser.Count("--rank") > 0 && (!slots || options.rank == 0)) {
+    Fail(ErrorKind::kUsage, "--rank requires --lora-slots, and 1 or more");
+  }
   printing.tsv = table.tsv;
   printing.tsv_safe = table.tsv_safe;
   return Invoke(RunWeights, std::move(options), printing.format(),
@@ -420,7 +433,9 @@ const Command kWeights = {
     "  onnx-tag weights model.onnx --check model.safetensors\n"
     "  onnx-tag weights model.onnx --rename -o renamed.onnx\n"
     "  onnx-tag weights model.onnx --refit new.safetensors --was "
-    "old.safetensors\n",
+    "old.safetensors\n"
+    "  onnx-tag weights model.onnx --lora-slots 'component in (query, value)' "
+    "-o slots.onnx\n",
     ParseWeights};
 
 }  // namespace onnx_tag::cli

@@ -339,6 +339,8 @@ struct WeightsOptions {
   bool unproven = false;          // by names alone
   std::vector<std::string> keep;  // patterns of tensors that stay
   bool partial = false;           // write although some are refused
+  std::string lora_slots;         // a query: products that get slots
+  std::uint64_t rank = 0;         // the highest of an adapter; 0: any
   WriteOptions write;
 };
 Result RunWeights(const WeightsOptions& options, Terminal& terminal);

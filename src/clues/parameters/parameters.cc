@@ -36,7 +36,7 @@ class ParameterGatherer {
     beside_.resize(model_.value_count(), false);
     by_name_.resize(model_.name_count(), kNo<ParameterId>);
     for (const Initializer& tensor : model_.initializers()) {
-      if (IsShape(tensor)) continue;
+      if (IsShape(tensor) || IsEmpty(tensor)) continue;
       const std::string_view known = NameInHierarchy(tensor.value);
       AddParameter(tensor.value,
                    known.empty() ? model_.ValueName(tensor.value) : known,
@@ -84,6 +84,13 @@ class ParameterGatherer {
     return tensor.rank <= 1 &&
            (tensor.data_type == kInt32 || tensor.data_type == kInt64) &&
            model_.ValueName(tensor.value).find('.') == std::string_view::npos;
+  }
+
+  // The default of an optional input: the slot of an adapter.
+  bool IsEmpty(const Initializer& tensor) const {
+    const auto dims = model_.Dims(tensor);
+    return tensor.rank > 1 &&
+           std::find(dims.begin(), dims.end(), 0) != dims.end();
   }
 
   std::uint32_t RankOfLeftOut(ValueId value) const {

@@ -6,6 +6,7 @@
 #include <cassert>
 #include <limits>
 #include <stdexcept>
+#include <unordered_map>
 
 #include "file/wire/encoding.h"
 #include "file/wire/field_reader.h"
@@ -92,6 +93,16 @@ void Rewrite::Append(MessageId message, std::uint32_t size,
   additions_.push_back({token, message, size});
 }
 
+void Rewrite::Insert(MessageId message, std::uint64_t offset,
+                     std::uint32_t size, std::uint64_t token) {
+  assert(!laid_out_ && message < tree_.size());
+  if (message == 0 ||
+      (!insertions_.empty() && offset < insertions_.back().first)) {
+    throw std::logic_error("inserted into the file itself, or out of order");
+  }
+  insertions_.push_back({offset, {token, message, size}});
+}
+
 void Rewrite::SetOriginalWidth(MessageId message, std::uint8_t width) {
   assert(!laid_out_);
   if (message == 0 || message >= tree_.size()) return;
@@ -133,6 +144,11 @@ void Rewrite::Layout() {
     }
   }
 
+  std::unordered_map<MessageId, std::int64_t> inserted;
+  for (const auto& [offset, insertion] : insertions_) {
+    inserted[insertion.message] += insertion.size;
+  }
+
   // Children first, so that each parent adds final sizes. In this order, only
   // the ancestors of the current message have an unfinished sum. So a short
   // stack of sums is enough for a million messages.
@@ -155,6 +171,10 @@ void Rewrite::Layout() {
       change.fresh += addition->size;
       touched = true;
       ++addition;
+    }
+    if (const auto at = inserted.find(id); at != inserted.end()) {
+      change.fresh += at->second;
+      touched = true;
     }
     std::uint8_t original = 0;
     for (; recorded != original_widths_.rend() && recorded->message == id;
@@ -252,7 +272,8 @@ class Rewrite::Writer {
       const Open open = open_.back();
       open_.pop_back();
       CutUpTo(open.end);
-      CopyUpTo(open.end);
+      // What is inserted behind this message belongs to one around it.
+      CopyUpTo(open.end, open.addition->message);
       Generate(*open.addition);
     }
     CutUpTo(offset);
@@ -268,7 +289,23 @@ class Rewrite::Writer {
     }
   }
 
-  void CopyUpTo(std::uint64_t offset) {
+  // With what is inserted on the way, and at `offset` into `inside` and the
+  // messages in it.
+  void CopyUpTo(std::uint64_t offset, MessageId inside = 0) {
+    const auto& insertions = rewrite_.insertions_;
+    for (; next_insertion_ < insertions.size(); ++next_insertion_) {
+      const auto& [place, insertion] = insertions[next_insertion_];
+      if (place > offset || (place == offset && insertion.message < inside)) {
+        break;
+      }
+      // It may be inside a cut of several fields.
+      if (place > at_) CopySpan(place);
+      Generate(insertion);
+    }
+    CopySpan(offset);
+  }
+
+  void CopySpan(std::uint64_t offset) {
     if (offset < at_) throw std::logic_error("an edit inside an erased field");
     if (offset > at_) sink_.Copy(at_, offset - at_);
     at_ = offset;
@@ -291,6 +328,7 @@ class Rewrite::Writer {
   const Generator& generate_;
   std::uint64_t at_ = 0;
   std::size_t next_cut_ = 0;
+  std::size_t next_insertion_ = 0;
   std::vector<Open> open_;
   std::string bytes_;
 };

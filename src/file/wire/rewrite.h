@@ -41,6 +41,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "onnx_tag/bytes.h"
@@ -83,6 +84,12 @@ class Rewrite {
   // the file itself this is also allowed after Layout(), because no prefix
   // depends on it and WidthsToRecord() must be stored.
   void Append(MessageId message, std::uint32_t size, std::uint64_t token);
+
+  // Adds `size` bytes to `message`, not to the file itself, at `offset` in the
+  // file: between two of its fields, and in place of one that ends there and is
+  // erased. Bytes must be inserted in file order.
+  void Insert(MessageId message, std::uint64_t offset, std::uint32_t size,
+              std::uint64_t token);
 
   // The width of the prefix before the first tagging, as an earlier run
   // recorded it. An impossible width is ignored, because the record may be
@@ -128,6 +135,7 @@ class Rewrite {
   std::span<const Message> tree_;
   std::vector<Cut> cuts_;
   std::vector<Addition> additions_;
+  std::vector<std::pair<std::uint64_t, Addition>> insertions_;  // by offset
   std::vector<Width> original_widths_;
   bool root_has_addition_ = false;
   Addition root_addition_{};

@@ -117,6 +117,16 @@ void GraphEdit::Keep(const std::function<bool(const Part&)>& keep,
       release);
 }
 
+void GraphEdit::Insert(const Part& part, std::string encoded_graph_fields) {
+  const Bytes file = model_.bytes();
+  inserted_.push_back(std::move(encoded_graph_fields));
+  rewrite_->Insert(part.message,
+                   static_cast<std::uint64_t>(part.whole.data() - file.data()) +
+                       part.whole.size(),
+                   static_cast<std::uint32_t>(inserted_.back().size()),
+                   inserted_.size());
+}
+
 Bytes GraphEdit::InfoOf(std::string_view value) const {
   const auto at = infos_.find(value);
   return at == infos_.end() ? Bytes() : at->second;
@@ -138,8 +148,9 @@ void GraphEdit::Finish() {
 }
 
 void GraphEdit::Write(wire::Rewrite::Sink& sink) const {
-  rewrite_->Write(
-      sink, [this](std::uint64_t, std::string& out) { out += appended_; });
+  rewrite_->Write(sink, [this](std::uint64_t token, std::string& out) {
+    out += token == 0 ? appended_ : inserted_[token - 1];
+  });
 }
 
 }  // namespace onnx_tag::edit

@@ -66,6 +66,10 @@ class GraphEdit {
   void Keep(const std::function<bool(const Part&)>& keep,
             const Release& release = {});
 
+  // Adds encoded fields of the graph behind `part`, one of its fields. Only
+  // while Keep() asks about it.
+  void Insert(const Part& part, std::string encoded_graph_fields);
+
   // What the file says of a value, as a ValueInfoProto; empty if it says
   // nothing. After Keep().
   Bytes InfoOf(std::string_view value) const;
@@ -85,6 +89,7 @@ class GraphEdit {
   std::optional<wire::Rewrite> rewrite_;
   std::unordered_map<std::string_view, Bytes> infos_;
   std::string appended_;
+  std::vector<std::string> inserted_;
 };
 
 }  // namespace onnx_tag::edit

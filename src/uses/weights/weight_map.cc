@@ -121,6 +121,12 @@ class Mapper {
  private:
   Weight Read(const Initializer& tensor, const std::vector<Use>& uses) const {
     if (IsQuantizersHelper(tensor, uses)) return ReadHelper(tensor, uses);
+    if (tensor.rank > 1 && CountElements(model_.Dims(tensor)) == 0) {
+      return {.change = Change::kConstant,
+              .module = ReaderOf(uses),
+              .confidence = Confidence::kCertain,
+              .why = "no numbers: the default of an optional input"};
+    }
     if (MetadataOf(model_, tensor.value,
                    "pkg.torch.export.graph_signature.InputSpec.persistent") ==
         "False") {

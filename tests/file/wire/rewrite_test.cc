@@ -127,6 +127,48 @@ TEST(RewriteTest, ErasingAnEntryGivesWhatProtobufGivesWithoutIt) {
   }
 }
 
+// Nodes behind a node that grows, in place of one that is erased, and at the
+// end of a graph that is appended to.
+TEST(RewriteTest, InsertedNodesStandWhereProtobufPutsThem) {
+  for (std::size_t size = 0; size < 140; ++size) {
+    SCOPED_TRACE(size);
+    schema::ModelProto model = IfModel("n");
+    const std::string file = model.SerializeAsString();
+    const std::vector<Message> whole = ModelTree(file);
+    // Without the last node, which is erased.
+    const std::vector<Message> tree(whole.begin(), whole.end() - 1);
+    const auto end = [&](MessageId id) {
+      return tree[id].begin + tree[id].size;
+    };
+    const std::string name(size, 'm');
+    schema::GraphProto nodes;
+    nodes.add_node()->set_name(name);
+    nodes.add_node()->set_op_type("Add");
+    const std::string two = nodes.SerializeAsString();
+    const std::string entry = Entry("key", "value");
+    const auto bytes = static_cast<std::uint32_t>(two.size());
+
+    Rewrite rewrite(file, tree);
+    rewrite.Insert(5, end(6), bytes, 1);  // the branch: its end, too
+    rewrite.Insert(1, end(3), bytes, 1);  // behind the If
+    const Message& last = whole.back();
+    rewrite.Erase(1, Bytes(file).substr(last.begin - 2, last.size + 2));
+    rewrite.Insert(1, last.begin + last.size, bytes, 1);
+    rewrite.Append(3, static_cast<std::uint32_t>(entry.size()), 2);
+    rewrite.Layout();
+    const std::string result = Written(rewrite, file, {{1, two}, {2, entry}});
+
+    schema::NodeProto* const outer = model.mutable_graph()->mutable_node(1);
+    AddMetadata(outer, "key", "value");
+    outer->mutable_attribute(0)->mutable_g()->MergeFrom(nodes);
+    model.mutable_graph()->mutable_node()->RemoveLast();
+    model.mutable_graph()->MergeFrom(nodes);
+    model.mutable_graph()->MergeFrom(nodes);
+    EXPECT_EQ(result, model.SerializeAsString());
+    EXPECT_EQ(rewrite.new_size(), result.size());
+  }
+}
+
 TEST(RewriteTest, NoEditsAreOneCopyOfTheFile) {
   const std::string file = IfModel("n").SerializeAsString();
   const std::vector<Message> tree = ModelTree(file);
@@ -194,6 +236,9 @@ TEST(RewriteTest, EditsOutOfOrderAreLogicErrors) {
   Rewrite rewrite(file, tree);
   rewrite.Erase(1, Bytes(file).substr(10, 2));
   EXPECT_THROW(rewrite.Erase(1, Bytes(file).substr(5, 2)), std::logic_error);
+  rewrite.Insert(1, 10, 1, 0);
+  EXPECT_THROW(rewrite.Insert(1, 9, 1, 0), std::logic_error);
+  EXPECT_THROW(rewrite.Insert(0, 12, 1, 0), std::logic_error);
   rewrite.Append(2, 1, 0);
   rewrite.Append(2, 1, 0);
   EXPECT_THROW(rewrite.Layout(), std::logic_error);

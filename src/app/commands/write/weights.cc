@@ -9,6 +9,7 @@
 #include "app/commands/output/destinations.h"
 #include "app/commands/write/new_models.h"
 #include "app/commands/write/refit.h"
+#include "app/commands/write/slots.h"
 #include "core/tagging/tag_format.h"
 #include "core/tagging/words.h"
 #include "file/model/element_types.h"
@@ -247,6 +248,7 @@ Result Rename(const WeightsOptions& options, const TaggedModel& model,
 }  // namespace
 
 Result RunWeights(const WeightsOptions& options, Terminal& terminal) {
+  if (!options.lora_slots.empty()) return LoraSlots(options, terminal);
   const auto model = std::make_shared<const TaggedModel>(
       TaggedModel::Load(options.model, options.source, terminal));
   if (model->file() == nullptr) {
