@@ -333,6 +333,14 @@ class ParameterGatherer {
       std::uint32_t uses = 0;
       bool alike = true;
     };
+    holds_any_.resize(modules_.size(), false);
+    for (const Parameter& parameter : facts_.parameters) {
+      for (ModuleId at = parameter.module;
+           at != ModuleTree::kRoot && !holds_any_[at];
+           at = modules_.Parent(at)) {
+        holds_any_[at] = true;
+      }
+    }
     IdVector<ModuleId, Calls> by_module(modules_.size());
     for (const ParameterId id : AllIds<ParameterId>(places.size())) {
       Calls& calls = by_module[facts_.parameters[id].module];
@@ -370,8 +378,8 @@ class ParameterGatherer {
     return false;
   }
 
-  // Whether another index of an enclosing list exists, but has no parameter at
-  // the path of `module`.
+  // Whether another index of an enclosing list has parameters, but none at the
+  // path of `module`. An item without any is another name for the same object.
   bool OtherLayersLackIt(ModuleId module) const {
     const ModuleTree& tree = modules_;
     for (ModuleId at = module; at != ModuleTree::kRoot; at = tree.Parent(at)) {
@@ -383,7 +391,7 @@ class ParameterGatherer {
         const ModuleId twin = tree.Down(sibling, below);
         const bool lacks =
             twin == kNo<ModuleId> || !facts_.module_has_parameter[Index(twin)];
-        if (lacks && IsAlike(at, sibling)) return true;
+        if (lacks && holds_any_[sibling] && IsAlike(at, sibling)) return true;
       }
     }
     return false;
@@ -397,6 +405,7 @@ class ParameterGatherer {
   ModuleTree& modules_;
   ParameterFacts facts_;
   IdVector<ParameterId, bool> uniform_;
+  IdVector<ModuleId, bool> holds_any_;      // it or a module in it
   IdVector<ValueId, bool> beside_;          // a scale or a zero point
   IdVector<ParameterId, bool> has_weight_;  // and not these only
   std::vector<std::string_view> called_;    // IsWithin's memory

@@ -470,14 +470,22 @@ Projection ProjectCalls(const GraphFacts& facts,
   for (const NodeTokens& tokens :
        {written, SortDepthFirst(facts.model, written)}) {
     std::vector<const std::string*> expected = known;
-    const NodeTokens table = SortByCalls(tokens, call_table, &expected);
-    StepMatch match = MatchSteps(table, program.steps, BuiltInTorchOps(), {},
-                                 KnownTokens(table, program.steps, expected));
-    if (match.steps_matched <= most) continue;
-    most = match.steps_matched;
-    projection.score = match.score;
+    const NodeTokens sorted = SortByCalls(tokens, call_table, &expected);
+    const auto match = [&](const NodeTokens& table) {
+      return MatchSteps(table, program.steps, BuiltInTorchOps(), {},
+                        KnownTokens(table, program.steps, expected));
+    };
+    StepMatch best = match(sorted);
+    StepMatch as_it_is = match(tokens);
+    const bool sort = std::pair(best.steps_matched, best.score) >=
+                      std::pair(as_it_is.steps_matched, as_it_is.score);
+    if (!sort) best = std::move(as_it_is);
+    if (best.steps_matched <= most) continue;
+    most = best.steps_matched;
+    projection.score = best.score;
     projection.nodes =
-        CallProjector(call_table, known, program, table, std::move(match.steps))
+        CallProjector(call_table, known, program, sort ? sorted : tokens,
+                      std::move(best.steps))
             .Run();
   }
   return projection;

@@ -86,6 +86,21 @@ FileModules::FileModules(const GraphFacts& graph, const ScopeFacts& scopes,
     const ScopeId scope = scopes.node_scope[node];
     if (scope != kNo<ScopeId>) Set(node, scopes.scopes[scope].module);
   }
+  // The bias says whose the product is.
+  const Composites& composites = graph.composites();
+  for (const Composites::Composite& composite : composites) {
+    if (composite.kind != CompositeKind::kLinear &&
+        composite.kind != CompositeKind::kConvolution) {
+      continue;
+    }
+    const std::string* owner = nullptr;
+    for (const NodeId node : composites.Nodes(composite)) {
+      if (owner == nullptr) owner = of_node_[Index(node)];
+    }
+    for (const NodeId node : composites.Nodes(composite)) {
+      if (of_node_[Index(node)] == nullptr) of_node_[Index(node)] = owner;
+    }
+  }
   for (const Claim& fact : metadata.metadata) Set(fact.node, fact.module);
 }
 

@@ -361,6 +361,43 @@ TEST(GatherCalls, LeavesWhatPassesByToTheCaller) {
   EXPECT_EQ(Says(claims, modules, file.NodeOf("tokens")), "-");
 }
 
+// The weights have no names, the bias has one: it says whose the product is.
+TEST(GatherCalls, TakesTheOwnerOfABiasForItsProduct) {
+  SmallFile file;
+  AddParameters(file.proto(), {"val_1", "val_2"});
+  AddParameters(file.proto(), {"k.bias"}, 1);
+  file.Node("MatMul", {"x", "val_1"}, "q");
+  file.Node("MatMul", {"x", "val_2"}, "k");
+  file.Node("Add", {"k", "k.bias"}, "with_bias");
+  file.Node("MatMul", {"q", "with_bias"}, "scores");
+  ModuleTree modules;
+  const Claims claims = CallsOf(file,
+                                R"({"": {"class": "Net", "order": 0},
+              "q": {"class": "Linear", "order": 1,
+                    "parameters": {"weight": [2, 2]}},
+              "k": {"class": "Linear", "order": 2,
+                    "parameters": {"weight": [2, 2], "bias": [2]}}})",
+                                modules);
+  EXPECT_THAT(Says(claims, modules, file.NodeOf("q")),
+              ::testing::StartsWith("q "));
+  EXPECT_THAT(Says(claims, modules, file.NodeOf("k")),
+              ::testing::StartsWith("k "));
+}
+
+// An item without any parameter is another name for the same object.
+TEST(GatherParameters, TrustsALayerThatIsCalledByAnotherName) {
+  SmallFile file;
+  AddParameters(file.proto(), {"layers.1.fc.weight"});
+  file.Node("MatMul", {"x", "layers.1.fc.weight"}, "a");
+  file.Node("MatMul", {"a", "layers.1.fc.weight"}, "b");
+  file.Read();
+  ModuleTree modules;
+  modules.Add("layers.0.fc");
+  const ParameterFacts facts = file.parameters(modules);
+  ASSERT_EQ(facts.parameters.size(), 1U);
+  EXPECT_TRUE(facts.parameters.begin()->trusted);
+}
+
 // The map knows the block by its first name, the file by its last.
 TEST(GatherCalls, UsesTheNameOfTheFile) {
   SmallFile file;
