@@ -386,7 +386,10 @@ class Hunt {
       const double exponent = Exponent(at, 2, command);
       const double per_byte =
           static_cast<double>(work) / static_cast<double>(at.back().bytes);
-      score = std::max(score, exponent + 0.02 * std::log2(per_byte));
+      // Below the size of its window, a recording says nothing of a candidate.
+      if (command != "recording") {
+        score = std::max(score, exponent + 0.02 * std::log2(per_byte));
+      }
       if (exponent > kSteepest) {
         steep.insert(command);
       } else {

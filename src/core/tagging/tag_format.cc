@@ -78,16 +78,10 @@ std::string_view ForeignMetadata(const Model& model, NodeId node,
 }
 
 const MetadataEntry* OldNameEntry(const Model& model, NodeId node) {
-  if (model[node].metadata_count == 0) return nullptr;  // as most nodes
   for (const MetadataEntry& entry : model.Metadata(node)) {
     if (entry.key == keys::kNodeName) return &entry;
   }
   return nullptr;
-}
-
-std::string_view ExporterName(const Model& model, NodeId node) {
-  const MetadataEntry* const old = OldNameEntry(model, node);
-  return old == nullptr ? model[node].name : old->value;
 }
 
 std::optional<std::vector<std::string>> ReadPaths(std::string_view value) {

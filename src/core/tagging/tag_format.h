@@ -80,7 +80,11 @@ std::string_view ForeignMetadata(const Model& model, NodeId node,
 const MetadataEntry* OldNameEntry(const Model& model, NodeId node);
 
 // The name that the exporter gave the node.
-std::string_view ExporterName(const Model& model, NodeId node);
+inline std::string_view ExporterName(const Model& model, NodeId node) {
+  if (model[node].metadata_count == 0) return model[node].name;  // as most
+  const MetadataEntry* const old = OldNameEntry(model, node);
+  return old == nullptr ? model[node].name : old->value;
+}
 
 // The value of `origins`; none if it is damaged.
 std::optional<std::vector<std::string>> ReadPaths(std::string_view value);

@@ -85,7 +85,10 @@ void AppendPythonText(std::string& out, std::string_view text) {
 
 bool HasRenamedNodes(const Model& model) {
   for (const NodeId node : model.Nodes()) {
-    if (OldNameEntry(model, node) != nullptr) return true;
+    if (model[node].metadata_count > 0 &&
+        OldNameEntry(model, node) != nullptr) {
+      return true;
+    }
   }
   return false;
 }
@@ -112,17 +115,6 @@ TagWriter::TagWriter(const Model& model, const Tagging& tagging,
       renamed_(TreeOf(model, {}, node_names_)),
       rewrite_(model.bytes(), TreeOr(renamed_, model)) {
   format_.emplace_back(tagging);
-  for (const std::string_view confidence : kConfidenceNames) {
-    for (const std::string_view source : kSourceNames) {
-      std::string& entries = sureness_entries_.emplace_back();
-      AppendEntry(entries, kNodeMetadata, keys::kConfidence, confidence);
-      AppendEntry(entries, kNodeMetadata, keys::kSource, source);
-    }
-  }
-  for (const std::string_view evidence : kEvidenceNames) {
-    AppendEntry(evidence_entries_.emplace_back(), kNodeMetadata,
-                keys::kEvidence, evidence);
-  }
   if (keys.tags) module_table_ = WriteModuleTable(tagging);
   EraseOurs();
   RestoreWidths();
@@ -335,15 +327,30 @@ void TagWriter::Generate(NodeId node, std::string& out) {
     out += role_entries_.Of(tag.role, [&](std::string& text) {
       AppendRoleEntries(tag.role, text);
     });
-    out += sureness_entries_[static_cast<std::size_t>(tag.confidence) *
-                                 kSourceNames.size() +
-                             static_cast<std::size_t>(tag.source)];
-    out += evidence_entries_[static_cast<std::size_t>(tag.evidence)];
+    AppendSureness(tag, out);
     AppendOrigins(node, out);
   }
   if (keys_.name_space || keys_.layer_ann || keys_.class_hierarchy) {
     AppendForeignKeys(node, tag.module, out);
   }
+}
+
+void TagWriter::AppendSureness(const Tag& tag, std::string& out) {
+  const auto confidence = static_cast<std::size_t>(tag.confidence);
+  const auto source = static_cast<std::size_t>(tag.source);
+  const auto evidence = static_cast<std::size_t>(tag.evidence);
+  std::string& entries =
+      sureness_entries_[(confidence * kSourceNames.size() + source) *
+                            kEvidenceNames.size() +
+                        evidence];
+  if (entries.empty()) {
+    AppendEntry(entries, kNodeMetadata, keys::kConfidence,
+                kConfidenceNames[confidence]);
+    AppendEntry(entries, kNodeMetadata, keys::kSource, kSourceNames[source]);
+    AppendEntry(entries, kNodeMetadata, keys::kEvidence,
+                kEvidenceNames[evidence]);
+  }
+  out += entries;
 }
 
 void TagWriter::AppendOldName(const NodeName& name, std::string& out) {

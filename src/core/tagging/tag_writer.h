@@ -98,6 +98,7 @@ class TagWriter {
   void AppendOrigins(NodeId node, std::string& out) const;
   void AppendModuleEntries(const Tag& tag, std::string& out);
   void AppendRoleEntries(RoleId role, std::string& out) const;
+  void AppendSureness(const Tag& tag, std::string& out);
   std::string ModelEntries() const;
 
   const Model& model_;
@@ -108,13 +109,14 @@ class TagWriter {
   std::optional<RenameTree> renamed_;  // where all of these are
   wire::Rewrite rewrite_;
   bool changes_ = false;
-  std::vector<ModuleFormat> format_;           // one, or none: strip
-  std::string module_table_;                   // empty: none
-  RecentTexts<ModuleId> module_entries_;       // encoded
-  RecentTexts<RoleId> role_entries_;           // encoded
-  std::vector<std::string> sureness_entries_;  // by confidence x source
-  std::vector<std::string> evidence_entries_;  // by kind
-  std::string scratch_;                        // its memory is used again
+  std::vector<ModuleFormat> format_;      // one, or none: strip
+  std::string module_table_;              // empty: none
+  RecentTexts<ModuleId> module_entries_;  // encoded
+  RecentTexts<RoleId> role_entries_;      // encoded
+  // Encoded, by confidence x source x evidence; empty until one is needed.
+  std::vector<std::string> sureness_entries_ = std::vector<std::string>(
+      kConfidenceNames.size() * kSourceNames.size() * kEvidenceNames.size());
+  std::string scratch_;  // its memory is used again
 };
 
 }  // namespace onnx_tag

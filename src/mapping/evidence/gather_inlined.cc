@@ -108,9 +108,13 @@ class InlinedGatherer {
       const bool named = !name.empty();
       if (named) number_[node] = SplitNumber(name).call;
       if (named && number_[node] == 0) continue;
-      const std::vector<std::string_view> results = ResultsOf(model_, node);
-      const CallNumber made =
-          results.empty() ? 0 : SplitNumber(results.front()).call;
+      const auto outputs = model_.Outputs(node);
+      const auto first =
+          std::find_if(outputs.begin(), outputs.end(),
+                       [](ValueId value) { return value != kNo<ValueId>; });
+      const CallNumber made = first == outputs.end()
+                                  ? 0
+                                  : SplitNumber(model_.ValueName(*first)).call;
       if (!named) number_[node] = made;
       if (number_[node] == 0) continue;
       ++numbered;

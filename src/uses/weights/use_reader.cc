@@ -92,6 +92,37 @@ const WeightNames& Names() {
 
 }  // namespace
 
+Uses::Uses(const Model& model, const Operators& ops)
+    : model_(model), ops_(ops) {
+  constexpr std::size_t kWide = 64;
+  for (const NodeId node : model.Nodes()) {
+    const std::span<const ValueId> inputs = model.Inputs(node);
+    if (inputs.size() < kWide) continue;
+    auto& places = wide_[node];
+    for (std::uint32_t slot = 0; slot < inputs.size(); ++slot) {
+      places.emplace_back(inputs[slot], slot);
+    }
+    std::sort(places.begin(), places.end());
+  }
+}
+
+std::vector<std::uint32_t> Uses::SlotsOf(NodeId node, ValueId value) const {
+  std::vector<std::uint32_t> slots;
+  if (const auto wide = wide_.find(node); wide != wide_.end()) {
+    for (auto at = std::lower_bound(wide->second.begin(), wide->second.end(),
+                                    std::pair(value, std::uint32_t{0}));
+         at != wide->second.end() && at->first == value; ++at) {
+      slots.push_back(at->second);
+    }
+    return slots;
+  }
+  const std::span<const ValueId> inputs = model_.Inputs(node);
+  for (std::uint32_t slot = 0; slot < inputs.size(); ++slot) {
+    if (inputs[slot] == value) slots.push_back(slot);
+  }
+  return slots;
+}
+
 std::vector<Use> Uses::Of(ValueId value) const {
   std::vector<Use> uses;
   Follow(value, {}, 0, uses);
@@ -108,9 +139,8 @@ void Uses::Follow(ValueId value, Use so_far, int depth,
                   std::vector<Use>& uses) const {
   for (const NodeId node : model_.Consumers(value)) {
     if (uses.size() >= kMost) return;
-    const std::span<const ValueId> inputs = model_.Inputs(node);
-    for (std::uint32_t slot = 0; slot < inputs.size(); ++slot) {
-      if (inputs[slot] == value) FollowAt(node, slot, so_far, depth, uses);
+    for (const std::uint32_t slot : SlotsOf(node, value)) {
+      FollowAt(node, slot, so_far, depth, uses);
     }
   }
 }

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "core/graph/operators.h"
 #include "uses/weights/weight_map.h"
@@ -24,7 +26,7 @@ struct Use {
 
 class Uses {
  public:
-  Uses(const Model& model, const Operators& ops) : model_(model), ops_(ops) {}
+  Uses(const Model& model, const Operators& ops);
 
   // At most kMost of them: a shared scalar may have thousands.
   std::vector<Use> Of(ValueId value) const;
@@ -39,8 +41,14 @@ class Uses {
   void FollowAt(NodeId node, std::uint32_t slot, Use use, int depth,
                 std::vector<Use>& uses) const;
 
+  // The places of a value among the inputs of a node, in order.
+  std::vector<std::uint32_t> SlotsOf(NodeId node, ValueId value) const;
+
   const Model& model_;
   const Operators& ops_;
+  // Of nodes with many inputs, sorted: each weight asks for its own.
+  std::unordered_map<NodeId, std::vector<std::pair<ValueId, std::uint32_t>>>
+      wide_;
 };
 
 std::string Join(const std::string& module, std::string_view atom);

@@ -192,17 +192,20 @@ TEST_F(CarryTest, CheckFindsStaleTagsAndOtherGraphs) {
   EXPECT_THAT(other.out, HasSubstr("[other-graph]"));
 }
 
-// The recipe book would place some nodes elsewhere.
-TEST_F(CarryTest, CheckAcceptsTagsMadeWithoutTheBook) {
-  for (const std::string_view book : {"", "--no-recipes"}) {
-    std::vector<std::string> words = {
-        "tag", ONNX_TAG_TEST_FOLDER "/models/bart_without_metadata.onnx", "-f",
-        "-o", In("booked.onnx")};
-    if (!book.empty()) words.emplace_back(book);
-    ASSERT_EQ(RunCli(words).exit, 0);
-    const CliResult check = RunCli({"check", In("booked.onnx")});
-    EXPECT_EQ(check.exit, 0) << check.out;
-  }
+// The recipe book would place a node elsewhere, and a renamed weight does: the
+// other weight of the tie is no longer one.
+TEST_F(CarryTest, CheckAcceptsGuessesThatMoreNamesContradict) {
+  const std::string bart =
+      ONNX_TAG_TEST_FOLDER "/models/bart_without_metadata.onnx";
+  ASSERT_EQ(RunCli({"tag", bart, "--no-recipes", "-o", In("guess.onnx")}).exit,
+            0);
+  const CliResult guess = RunCli({"check", In("guess.onnx")});
+  EXPECT_EQ(guess.exit, 0) << guess.out;
+  const std::string gpt2 = Tagged("gpt2/dyn-nometa.onnx");
+  ASSERT_EQ(RunCli({"weights", gpt2, "--rename", "-o", In("named.onnx")}).exit,
+            0);
+  const CliResult named = RunCli({"check", In("named.onnx")});
+  EXPECT_EQ(named.exit, 0) << named.out;
 }
 
 TEST_F(CarryTest, CheckCountsWhatASidecarCounts) {

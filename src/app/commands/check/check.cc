@@ -135,8 +135,11 @@ bool IsWithin(std::string_view path, std::string_view outer) {
          (path.starts_with(outer) && path[outer.size()] == '.');
 }
 
-// Tags that the names in the file contradict: it was changed after tagging.
+// Tags that the names in the file contradict: it was changed after tagging. A
+// guess proves no change, as the recipe book may know more; nor do names that
+// `weights --rename` gave, as they follow from the tags.
 void CheckStale(const Model& model, const Tagging& tags, Findings& findings) {
+  if (!ReadRenames(model).names.empty()) return;
   MappingOptions options;
   options.strategy = tags.strategy;
   Tagging now;
@@ -146,35 +149,27 @@ void CheckStale(const Model& model, const Tagging& tags, Findings& findings) {
     if (error.kind() != ErrorKind::kUsage) throw;
     return;  // a strategy that needs a recording, or that we do not have
   }
-  // A part of a model has fewer neighbours and other first calls: there a tag
-  // may be deeper or less deep.
-  const auto agrees = [&](const Tagging& other, NodeId node) {
-    const std::string said = tags.modules.Path(tags.tags[node].module);
-    const std::string is = other.modules.Path(other.tags[node].module);
-    return IsWithin(said, is) || IsWithin(is, said);
-  };
-  std::optional<Tagging> without_book;  // as --no-recipes tags
   for (const NodeId node : model.Nodes()) {
     const Tag& tag = tags.tags[node];
     const Tag& fresh = now.tags[node];
-    // A function's body has the tag of another call.
     if (!tag.tagged() || !fresh.tagged() || IsFromOutside(tag.source) ||
-        fresh.confidence < Confidence::kHigh || agrees(now, node) ||
-        model[model[node].graph].kind == GraphKind::kFunction) {
+        tag.confidence == Confidence::kLow ||
+        fresh.confidence < Confidence::kHigh) {
       continue;
     }
-    if (!without_book) {
-      options.recipes = false;
-      without_book = MapNodes(model, options);
-    }
-    if (without_book->tags[node].tagged() && agrees(*without_book, node)) {
+    const std::string said = tags.modules.Path(tag.module);
+    const std::string is = now.modules.Path(fresh.module);
+    // A part of a model has fewer neighbours and other first calls: there a tag
+    // may be deeper or less deep, and a function's body has that of another
+    // call.
+    if (IsWithin(said, is) || IsWithin(is, said) ||
+        model[model[node].graph].kind == GraphKind::kFunction) {
       continue;
     }
     findings.push_back(
         {"stale-tag", node,
          Message("the tag names {}, but the file now indicates {} ({})",
-                 ShownPath(tags.modules.Path(tag.module)),
-                 ShownPath(now.modules.Path(fresh.module)),
+                 ShownPath(said), ShownPath(is),
                  EnumToWord(kConfidenceNames, fresh.confidence))});
   }
 }
