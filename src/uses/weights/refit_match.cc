@@ -1,13 +1,9 @@
 // The transform that gives the numbers of a tensor.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
-#include <exception>
 #include <set>
-#include <thread>
 
-#include "base/worker_pool.h"
 #include "file/model/element_types.h"
 #include "onnx_tag/error.h"
 #include "uses/weights/planner.h"
@@ -16,24 +12,13 @@ namespace onnx_tag::weights {
 
 void Planner::MatchAll() {
   matches_.resize(tensors_.size());
-  std::vector<std::exception_ptr> errors(tensors_.size());
-  Mailbox<std::size_t> done;
-  const WorkerPool pool(std::max(1u, std::thread::hardware_concurrency()),
-                        tensors_.size(), [&](std::size_t i) {
-                          try {
-                            matches_[i] =
-                                MatchOne(static_cast<std::uint32_t>(i));
-                          } catch (...) {
-                            errors[i] = std::current_exception();
-                          }
-                          done.Put(i);
-                        });
-  for (std::size_t i = 0; i < tensors_.size();) {
-    if (done.Take(std::chrono::seconds(1))) ++i;
-  }
-  for (const std::exception_ptr& error : errors) {
-    if (error) std::rethrow_exception(error);
-  }
+  RunOnAllCores(tensors_.size(), [&](std::size_t i) {
+    matches_[i] = MatchOne(static_cast<std::uint32_t>(i));
+    // Samples of many pages were read.
+    if (tensors_[i].bytes.size() <= kLargeTensor) return;
+    ReleaseBytes(tensors_[i].file, tensors_[i].bytes);
+    for (const Parameter& one : old_) one.tensor->Release();
+  });
   for (std::uint32_t i = 0; i < tensors_.size(); ++i) FoldBiases(i);
   for (std::uint32_t i = 0; i < tensors_.size(); ++i) {
     if (matches_[i].recipe == nullptr) matches_[i].recipe = MatchBias(i);
@@ -258,6 +243,7 @@ Numbers Planner::PlainNumbers(const Stored& stored) {
   Numbers numbers;
   numbers.type = stored.type;
   numbers.bytes = stored.bytes;
+  numbers.file = stored.file;
   numbers.count = stored.count;
   numbers.dims.assign(stored.dims.begin(), stored.dims.end());
   return numbers;
