@@ -183,8 +183,12 @@ class Planner {
   std::uint32_t BiasBeside(const Use& use) const;
   void AddSplits();
 
-  // Whether the tensor has the name of the parameter.
-  bool IsNamed(std::uint32_t i, std::uint32_t parameter) const;
+  // The parameter whose name the tensor has.
+  std::uint32_t NamedParameter(std::uint32_t i) const;
+
+  // Why its name or its readers say another parameter: names of the old
+  // checkpoint may be swapped.
+  std::string Contradiction(std::uint32_t i, const Match& match) const;
 
   bool IsFloatOrQuantized(std::uint32_t i) const;
 

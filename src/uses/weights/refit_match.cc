@@ -27,6 +27,9 @@ void Planner::MatchAll() {
   for (std::uint32_t i = 0; i < tensors_.size(); ++i) {
     if (matches_[i].recipe == nullptr) continue;
     if (matches_[i].doubt.empty()) {
+      matches_[i].doubt = Contradiction(i, matches_[i]);
+    }
+    if (matches_[i].doubt.empty()) {
       matches_[i].doubt = Doubt(i, matches_[i]);
       if (!matches_[i].doubt.empty() && Split(i)) matches_[i].doubt.clear();
     }
@@ -361,7 +364,7 @@ std::string Planner::Doubt(std::uint32_t i, const Match& match) const {
     const bool told = !changed_modules_.contains(ModuleOf(block.parameter)) &&
                       std::find(preferred.begin(), preferred.end(),
                                 block.parameter) != preferred.end();
-    if (other.empty() ? told || IsNamed(i, block.parameter)
+    if (other.empty() ? told || NamedParameter(i) == block.parameter
                       : told && IsReadByOne(i) &&
                             uses_.Of(tensors_[i].value).size() == 1) {
       continue;
@@ -377,11 +380,53 @@ std::string Planner::Doubt(std::uint32_t i, const Match& match) const {
   return "";
 }
 
-bool Planner::IsNamed(std::uint32_t i, std::uint32_t parameter) const {
+std::uint32_t Planner::NamedParameter(std::uint32_t i) const {
   constexpr std::string_view kEnd = "_quantized";
   std::string name = tensors_[i].name;
   if (name.ends_with(kEnd)) name.resize(name.size() - kEnd.size());
-  return FindHinted(name) == parameter;
+  return FindHinted(name);
+}
+
+std::string Planner::Contradiction(std::uint32_t i, const Match& match) const {
+  std::set<std::uint32_t> expected = {NamedParameter(i)};
+  const Weight& hint = HintOf(i);
+  if (expected.contains(kNoParameter) &&
+      hint.confidence >= Confidence::kMedium) {
+    expected.clear();
+    for (const std::string& name : hint.parameters) {
+      expected.insert(FindHinted(name));
+    }
+  }
+  std::set<std::uint32_t> found;
+  for (const Block& block : match.recipe->blocks) found.insert(block.parameter);
+  // Only whole parameters change places.
+  for (const auto* each : {&expected, &found}) {
+    std::uint64_t count = 0;
+    for (const std::uint32_t one : *each) {
+      count += one == kNoParameter ? 0 : old_[one].tensor->count;
+    }
+    if (each->contains(kNoParameter) || count != match.recipe->count) return "";
+  }
+  // A square matrix may be turned in the old checkpoint.
+  const Block& first = match.recipe->blocks[0];
+  if (hint.change == Change::kTransposed && match.recipe->blocks.size() == 1 &&
+      tensors_[i].dims.size() == 2 &&
+      tensors_[i].dims[0] == tensors_[i].dims[1] && first.src_col == 1) {
+    return Message("{} seems to be turned in the old checkpoint",
+                   old_[first.parameter].tensor->name);
+  }
+  for (const auto& [index, block] : match.others) found.insert(block.parameter);
+  for (const std::uint32_t one : match.recipe->Parameters()) found.insert(one);
+  for (const std::uint32_t one : expected) {
+    if (found.contains(one)) continue;
+    if (expected.size() == 1 && unusable_[one].empty() &&
+        IsSameNow(*match.recipe, Whole(one, match.recipe->count))) {
+      continue;
+    }
+    return Message("it has the numbers of {} in the place of {}",
+                   old_[first.parameter].tensor->name, old_[one].tensor->name);
+  }
+  return "";
 }
 
 bool Planner::IsFloatOrQuantized(std::uint32_t i) const {
