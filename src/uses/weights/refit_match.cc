@@ -409,8 +409,19 @@ std::string Planner::Contradiction(std::uint32_t i, const Match& match) const {
   }
   // A square matrix may be turned in the old checkpoint.
   const Block& first = match.recipe->blocks[0];
-  if (hint.change == Change::kTransposed && match.recipe->blocks.size() == 1 &&
-      tensors_[i].dims.size() == 2 &&
+  const auto uses = uses_.Of(tensors_[i].value);
+  const auto group = groups_.find(i);
+  const bool quantized_matrix =
+      NamedParameter(i) == kNoParameter && group != groups_.end() &&
+      group->second.numbers.groups.block == 0 &&
+      std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+        return !use.transposed &&
+               (use.operand == Operand::kMatrix ||
+                (use.operand == Operand::kQuantized &&
+                 reader_.ops().Is(use.node, OpKind::kProduct)));
+      });
+  if ((hint.change == Change::kTransposed || quantized_matrix) &&
+      match.recipe->blocks.size() == 1 && tensors_[i].dims.size() == 2 &&
       tensors_[i].dims[0] == tensors_[i].dims[1] && first.src_col == 1) {
     return Message("{} seems to be turned in the old checkpoint",
                    old_[first.parameter].tensor->name);
