@@ -389,16 +389,22 @@ std::uint32_t Planner::NamedParameter(std::uint32_t i) const {
 
 std::string Planner::Contradiction(std::uint32_t i, const Match& match) const {
   std::set<std::uint32_t> expected = {NamedParameter(i)};
+  std::vector<std::uint32_t> order;
   const Weight& hint = HintOf(i);
   if (expected.contains(kNoParameter) &&
       hint.confidence >= Confidence::kMedium) {
     expected.clear();
     for (const std::string& name : hint.parameters) {
-      expected.insert(FindHinted(name));
+      order.push_back(FindHinted(name));
+      expected.insert(order.back());
     }
   }
   std::set<std::uint32_t> found;
-  for (const Block& block : match.recipe->blocks) found.insert(block.parameter);
+  std::vector<std::uint32_t> found_order;
+  for (const Block& block : match.recipe->blocks) {
+    if (found.insert(block.parameter).second)
+      found_order.push_back(block.parameter);
+  }
   // Only whole parameters change places.
   for (const auto* each : {&expected, &found}) {
     std::uint64_t count = 0;
@@ -424,6 +430,11 @@ std::string Planner::Contradiction(std::uint32_t i, const Match& match) const {
       match.recipe->blocks.size() == 1 && tensors_[i].dims.size() == 2 &&
       tensors_[i].dims[0] == tensors_[i].dims[1] && first.src_col == 1) {
     return Message("{} seems to be turned in the old checkpoint",
+                   old_[first.parameter].tensor->name);
+  }
+  if (found == expected && hint.change == Change::kMerged && found.size() > 1 &&
+      match.others.empty() && found_order != order) {
+    return Message("it has {} in another order",
                    old_[first.parameter].tensor->name);
   }
   for (const auto& [index, block] : match.others) found.insert(block.parameter);
