@@ -321,8 +321,9 @@ FORMS = {
     "nbits8": nbits(8, True, False),
     "nbits4_rtn": nbits(4, True, True),
 }
-# Files whose tensors must all be equal to those of the second export, in percent.
-FLOORS = {"plain": 75, "ort_basic": 70, "onnxslim": 80, "onnxsim": 65}
+# Files whose tensors must all be equal to those of the second export, in percent: of the small models, of which one has a
+# number that no tool computes to the last bit alike (exp), and of all.
+FLOORS = {False: 80, True: 95}
 
 
 # ---------------------------------------------------------------- measuring
@@ -538,7 +539,7 @@ def main():
     failed = wrong > 0
     for form, counts in totals.items():
         print(f"{form:16} " + " ".join(f"{counts[c]:>11}" for c in columns))
-        failed |= 100 * counts["whole files"] < FLOORS.get(form, 0) * counts["files"]
+        failed |= not (args.fresh or args.models) and 100 * counts["whole files"] < FLOORS[args.zoo] * counts["files"]
     return 1 if failed else 0
 
 

@@ -27,8 +27,14 @@ std::uint64_t RowsOf(const CheckpointTensor& tensor) {
 }
 
 // How many of [0, most) are `ok` from 0 on; only samples if all of those are.
-template <typename Ok>
-std::uint64_t CountRun(std::uint64_t most, const Ok& ok) {
+// `rest` is called now and then: each line may be on pages of its own.
+template <typename Ok, typename Rest>
+std::uint64_t CountRun(std::uint64_t most, const Ok& is_ok, const Rest& rest) {
+  std::uint64_t lines = 0;
+  const auto ok = [&](std::uint64_t i) {
+    if (++lines % 16 == 0) rest();
+    return is_ok(i);
+  };
   bool all = most > 0;
   for (std::uint64_t i = 0; all && i < std::min(most, kSamples); ++i) {
     all = ok(most <= kSamples ? i : i * (most - 1) / (kSamples - 1));
@@ -136,6 +142,7 @@ BlockSearch::BlockSearch(const Side& side) : side_(side) {
       const float number = tensor->At(row * columns + column);
       if (!std::isnan(number)) starts_.push_back({number, i, row, column});
     }
+    tensor->Release();
   }
   std::sort(starts_.begin(), starts_.end(),
             [](const Start& a, const Start& b) { return a.number < b.number; });
@@ -149,16 +156,22 @@ std::uint64_t BlockSearch::Run(const Numbers& numbers, View view,
   const CheckpointTensor& tensor = *side_[start.parameter].tensor;
   const std::uint64_t rows = RowsOf(tensor);
   const std::uint64_t columns = tensor.count / rows;
+  const auto rest = [&] {
+    if (tensor.bytes.size() < kLargeTensor) return;
+    tensor.Release();
+    ReleaseBytes(numbers.file, numbers.bytes);
+  };
   if (view == View::kFlat) {
     if (start.column != 0) return 0;
     const std::uint64_t most =
         std::min(rows - start.row, (numbers.count - at) / columns);
-    return columns * CountRun(most, [&](std::uint64_t row) {
-             return IsLine(columns, [&](std::uint64_t i) {
-               return numbers.Fits(at + row * columns + i,
-                                   tensor.At((start.row + row) * columns + i));
-             });
-           });
+    const auto fits = [&](std::uint64_t row) {
+      return IsLine(columns, [&](std::uint64_t i) {
+        return numbers.Fits(at + row * columns + i,
+                            tensor.At((start.row + row) * columns + i));
+      });
+    };
+    return columns * CountRun(most, fits, rest);
   }
   const std::uint64_t width = numbers.dims.back();
   const std::uint64_t height = numbers.dims[numbers.dims.size() - 2];
@@ -168,14 +181,15 @@ std::uint64_t BlockSearch::Run(const Numbers& numbers, View view,
   if (across < height) return 0;
   const std::uint64_t along =
       turned ? rows - start.row : columns - start.column;
-  return CountRun(std::min(along, width - at), [&](std::uint64_t k) {
+  const auto fits = [&](std::uint64_t k) {
     return IsLine(height, [&](std::uint64_t r) {
       const std::uint64_t row = start.row + (turned ? k : r);
       const std::uint64_t column = start.column + (turned ? r : k);
       return numbers.Fits(base + r * width + at + k,
                           tensor.At(row * columns + column));
     });
-  });
+  };
+  return CountRun(std::min(along, width - at), fits, rest);
 }
 
 std::optional<Blocks> BlockSearch::Find(

@@ -21,6 +21,7 @@ namespace onnx_tag::weights {
 struct Numbers {
   std::int32_t type = 0;
   Bytes bytes = {};
+  const MappedFile* file = nullptr;      // that holds the bytes
   std::vector<std::uint64_t> dims = {};  // before it was packed
   std::uint64_t count = 0;
   bool quantized = false;
@@ -34,6 +35,9 @@ struct Numbers {
   // Whether a sample of [begin, begin + size) has one number only.
   bool IsUniform(std::uint64_t begin, std::uint64_t size) const;
 };
+
+// Pages of smaller ones are not given back at once.
+constexpr std::uint64_t kLargeTensor = std::uint64_t{1} << 20;
 
 enum class View : std::uint8_t { kFlat, kTransposed, kColumns };
 

@@ -119,6 +119,15 @@ void RefuseOverlaps(const std::vector<CheckpointTensor>& tensors) {
 
 }  // namespace
 
+void ReleaseBytes(const MappedFile* file, Bytes bytes) {
+  if (file == nullptr || bytes.empty()) return;
+  const auto begin =
+      static_cast<std::uint64_t>(bytes.data() - file->bytes().data());
+  file->Release(begin, begin + bytes.size());
+}
+
+void CheckpointTensor::Release() const { ReleaseBytes(file, bytes); }
+
 std::string DimsText(const std::vector<std::int64_t>& dims) {
   std::string text = "[";
   for (const std::int64_t dim : dims) {

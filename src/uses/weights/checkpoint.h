@@ -26,7 +26,11 @@ struct CheckpointTensor {
   const MappedFile* file = nullptr;  // that holds the bytes
 
   float At(std::uint64_t index) const;
+  // Gives the memory of its pages back.
+  void Release() const;
 };
+// The same for bytes of a file; null: they are in memory.
+void ReleaseBytes(const MappedFile* file, Bytes bytes);
 
 // "[4, 8]"
 std::string DimsText(const std::vector<std::int64_t>& dims);

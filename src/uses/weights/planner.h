@@ -77,7 +77,8 @@ class Planner {
   // The new parameters, and why some cannot be used.
   void FindNow();
 
-  bool Differs(std::uint32_t parameter) const;
+  bool Differs(std::uint32_t parameter) const { return differs_[parameter]; }
+  bool FindsDifference(std::uint32_t parameter) const;
 
   std::uint32_t FindParameter(const std::string& name) const;
 
@@ -182,8 +183,12 @@ class Planner {
   std::uint32_t BiasBeside(const Use& use) const;
   void AddSplits();
 
-  // Whether the tensor has the name of the parameter.
-  bool IsNamed(std::uint32_t i, std::uint32_t parameter) const;
+  // The parameter whose name the tensor has.
+  std::uint32_t NamedParameter(std::uint32_t i) const;
+
+  // Why its name or its readers say another parameter: names of the old
+  // checkpoint may be swapped.
+  std::string Contradiction(std::uint32_t i, const Match& match) const;
 
   bool IsFloatOrQuantized(std::uint32_t i) const;
 
@@ -230,6 +235,7 @@ class Planner {
   const Side old_;
   Side now_;
   std::vector<std::string> unusable_;  // by parameter: why; "" if it is fine
+  std::vector<bool> differs_;          // by parameter
   const BlockSearch search_;
   std::vector<Norm> norms_;
   std::map<std::uint64_t, std::vector<std::uint32_t>> vectors_;  // by size

@@ -93,13 +93,27 @@ void Planner::FindNow() {
       why = Message("{} has another type in the new checkpoint", was.name);
     }
     unusable_.push_back(std::move(why));
+    differs_.push_back(
+        FindsDifference(static_cast<std::uint32_t>(differs_.size())));
   }
 }
 
-bool Planner::Differs(std::uint32_t parameter) const {
-  return !unusable_[parameter].empty() || now_[parameter].added != nullptr ||
-         now_[parameter].tensor->type != old_[parameter].tensor->type ||
-         now_[parameter].tensor->bytes != old_[parameter].tensor->bytes;
+// In steps, so that a large file is not in memory as a whole.
+bool Planner::FindsDifference(std::uint32_t parameter) const {
+  if (!unusable_[parameter].empty() || now_[parameter].added != nullptr ||
+      now_[parameter].tensor->type != old_[parameter].tensor->type) {
+    return true;
+  }
+  const CheckpointTensor& was = *old_[parameter].tensor;
+  const CheckpointTensor& now = *now_[parameter].tensor;
+  bool same = was.bytes.size() == now.bytes.size();
+  constexpr std::size_t kStep = std::size_t{4} << 20;
+  for (std::size_t at = 0; same && at < was.bytes.size(); at += kStep) {
+    same = was.bytes.substr(at, kStep) == now.bytes.substr(at, kStep);
+    was.Release();
+    now.Release();
+  }
+  return !same;
 }
 
 std::uint32_t Planner::FindParameter(const std::string& name) const {

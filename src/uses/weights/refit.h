@@ -106,8 +106,8 @@ struct RefitPlan {
   std::vector<RefitRow> rows;  // one for each tensor
   Side now;
   std::vector<std::string> unused;  // parameters that differ and went nowhere
-  // Those of `unused` that were 0 or 1 throughout, in layers that the model has:
-  // an optimizer leaves such a sum or product out.
+  // Those of `unused` that were 0 or 1 throughout, in layers that the model
+  // has: an optimizer leaves such a sum or product out.
   std::vector<std::string> left_out = {};
 };
 

@@ -1,13 +1,9 @@
 // The transform that gives the numbers of a tensor.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
-#include <exception>
 #include <set>
-#include <thread>
 
-#include "base/worker_pool.h"
 #include "file/model/element_types.h"
 #include "onnx_tag/error.h"
 #include "uses/weights/planner.h"
@@ -16,24 +12,13 @@ namespace onnx_tag::weights {
 
 void Planner::MatchAll() {
   matches_.resize(tensors_.size());
-  std::vector<std::exception_ptr> errors(tensors_.size());
-  Mailbox<std::size_t> done;
-  const WorkerPool pool(std::max(1u, std::thread::hardware_concurrency()),
-                        tensors_.size(), [&](std::size_t i) {
-                          try {
-                            matches_[i] =
-                                MatchOne(static_cast<std::uint32_t>(i));
-                          } catch (...) {
-                            errors[i] = std::current_exception();
-                          }
-                          done.Put(i);
-                        });
-  for (std::size_t i = 0; i < tensors_.size();) {
-    if (done.Take(std::chrono::seconds(1))) ++i;
-  }
-  for (const std::exception_ptr& error : errors) {
-    if (error) std::rethrow_exception(error);
-  }
+  RunOnAllCores(tensors_.size(), [&](std::size_t i) {
+    matches_[i] = MatchOne(static_cast<std::uint32_t>(i));
+    // Samples of many pages were read.
+    if (tensors_[i].bytes.size() <= kLargeTensor) return;
+    ReleaseBytes(tensors_[i].file, tensors_[i].bytes);
+    for (const Parameter& one : old_) one.tensor->Release();
+  });
   for (std::uint32_t i = 0; i < tensors_.size(); ++i) FoldBiases(i);
   for (std::uint32_t i = 0; i < tensors_.size(); ++i) {
     if (matches_[i].recipe == nullptr) matches_[i].recipe = MatchBias(i);
@@ -41,6 +26,9 @@ void Planner::MatchAll() {
   FindHeld();
   for (std::uint32_t i = 0; i < tensors_.size(); ++i) {
     if (matches_[i].recipe == nullptr) continue;
+    if (matches_[i].doubt.empty()) {
+      matches_[i].doubt = Contradiction(i, matches_[i]);
+    }
     if (matches_[i].doubt.empty()) {
       matches_[i].doubt = Doubt(i, matches_[i]);
       if (!matches_[i].doubt.empty() && Split(i)) matches_[i].doubt.clear();
@@ -258,6 +246,7 @@ Numbers Planner::PlainNumbers(const Stored& stored) {
   Numbers numbers;
   numbers.type = stored.type;
   numbers.bytes = stored.bytes;
+  numbers.file = stored.file;
   numbers.count = stored.count;
   numbers.dims.assign(stored.dims.begin(), stored.dims.end());
   return numbers;
@@ -375,7 +364,7 @@ std::string Planner::Doubt(std::uint32_t i, const Match& match) const {
     const bool told = !changed_modules_.contains(ModuleOf(block.parameter)) &&
                       std::find(preferred.begin(), preferred.end(),
                                 block.parameter) != preferred.end();
-    if (other.empty() ? told || IsNamed(i, block.parameter)
+    if (other.empty() ? told || NamedParameter(i) == block.parameter
                       : told && IsReadByOne(i) &&
                             uses_.Of(tensors_[i].value).size() == 1) {
       continue;
@@ -391,11 +380,75 @@ std::string Planner::Doubt(std::uint32_t i, const Match& match) const {
   return "";
 }
 
-bool Planner::IsNamed(std::uint32_t i, std::uint32_t parameter) const {
+std::uint32_t Planner::NamedParameter(std::uint32_t i) const {
   constexpr std::string_view kEnd = "_quantized";
   std::string name = tensors_[i].name;
   if (name.ends_with(kEnd)) name.resize(name.size() - kEnd.size());
-  return FindHinted(name) == parameter;
+  return FindHinted(name);
+}
+
+std::string Planner::Contradiction(std::uint32_t i, const Match& match) const {
+  std::set<std::uint32_t> expected = {NamedParameter(i)};
+  std::vector<std::uint32_t> order;
+  const Weight& hint = HintOf(i);
+  if (expected.contains(kNoParameter) &&
+      hint.confidence >= Confidence::kMedium) {
+    expected.clear();
+    for (const std::string& name : hint.parameters) {
+      order.push_back(FindHinted(name));
+      expected.insert(order.back());
+    }
+  }
+  std::set<std::uint32_t> found;
+  std::vector<std::uint32_t> found_order;
+  for (const Block& block : match.recipe->blocks) {
+    if (found.insert(block.parameter).second)
+      found_order.push_back(block.parameter);
+  }
+  // Only whole parameters change places.
+  for (const auto* each : {&expected, &found}) {
+    std::uint64_t count = 0;
+    for (const std::uint32_t one : *each) {
+      count += one == kNoParameter ? 0 : old_[one].tensor->count;
+    }
+    if (each->contains(kNoParameter) || count != match.recipe->count) return "";
+  }
+  // A square matrix may be turned in the old checkpoint.
+  const Block& first = match.recipe->blocks[0];
+  const auto uses = uses_.Of(tensors_[i].value);
+  const auto group = groups_.find(i);
+  const bool quantized_matrix =
+      NamedParameter(i) == kNoParameter && group != groups_.end() &&
+      group->second.numbers.groups.block == 0 &&
+      std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+        return !use.transposed &&
+               (use.operand == Operand::kMatrix ||
+                (use.operand == Operand::kQuantized &&
+                 reader_.ops().Is(use.node, OpKind::kProduct)));
+      });
+  if ((hint.change == Change::kTransposed || quantized_matrix) &&
+      match.recipe->blocks.size() == 1 && tensors_[i].dims.size() == 2 &&
+      tensors_[i].dims[0] == tensors_[i].dims[1] && first.src_col == 1) {
+    return Message("{} seems to be turned in the old checkpoint",
+                   old_[first.parameter].tensor->name);
+  }
+  if (found == expected && hint.change == Change::kMerged && found.size() > 1 &&
+      match.others.empty() && found_order != order) {
+    return Message("it has {} in another order",
+                   old_[first.parameter].tensor->name);
+  }
+  for (const auto& [index, block] : match.others) found.insert(block.parameter);
+  for (const std::uint32_t one : match.recipe->Parameters()) found.insert(one);
+  for (const std::uint32_t one : expected) {
+    if (found.contains(one)) continue;
+    if (expected.size() == 1 && unusable_[one].empty() &&
+        IsSameNow(*match.recipe, Whole(one, match.recipe->count))) {
+      continue;
+    }
+    return Message("it has the numbers of {} in the place of {}",
+                   old_[first.parameter].tensor->name, old_[one].tensor->name);
+  }
+  return "";
 }
 
 bool Planner::IsFloatOrQuantized(std::uint32_t i) const {

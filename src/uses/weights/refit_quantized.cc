@@ -127,6 +127,7 @@ bool Planner::FillNumbers(const Stored& stored, NodeId node, Op op,
   Numbers& numbers = group.numbers;
   numbers.type = stored.type;
   numbers.bytes = stored.bytes;
+  numbers.file = stored.file;
   numbers.quantized = true;
   numbers.dims.assign(stored.dims.begin(), stored.dims.end());
   numbers.count = stored.count;

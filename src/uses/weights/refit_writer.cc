@@ -15,7 +15,7 @@ namespace {
 using onnx::MessageType;
 using onnx::TensorProto;
 
-constexpr std::uint64_t kCopiedAtOnce = std::uint64_t{16} << 20;
+constexpr std::uint64_t kCopiedAtOnce = std::uint64_t{4} << 20;
 
 bool IsNumbers(std::uint32_t field) {
   for (const std::uint32_t number :

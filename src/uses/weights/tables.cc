@@ -48,6 +48,7 @@ bool IsRotation(const Numbers& numbers) {
   const std::uint64_t rows =
       width == 0 ? 0 : numbers.dims[numbers.dims.size() - 2];
   if (rows < 4) return false;
+  bool turns = false;  // a repeated row does not
   for (std::uint64_t base = 0; base < numbers.count; base += rows * width) {
     for (std::uint64_t c = 0; c < width; ++c) {
       const auto at = [&](std::uint64_t p) {
@@ -60,6 +61,7 @@ bool IsRotation(const Numbers& numbers) {
         if (std::fabs(at(p)) > std::fabs(at(best))) best = p;
       }
       const double turn = (at(best - 1) + at(best + 1)) / at(best);
+      turns |= std::fabs(at(0) - at(rows - 1)) > 0.01;
       for (std::uint64_t p = 1; p + 1 < rows; ++p) {
         const double next = turn * at(p) - at(p - 1);
         const double slack = 6 * double{numbers.Slack(base + p * width + c)};
@@ -67,7 +69,7 @@ bool IsRotation(const Numbers& numbers) {
       }
     }
   }
-  return true;
+  return turns;
 }
 
 }  // namespace

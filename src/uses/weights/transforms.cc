@@ -3,10 +3,14 @@
 #include "uses/weights/transforms.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <exception>
+#include <thread>
 
 #include "base/bit_cast.h"
+#include "base/worker_pool.h"
 #include "file/model/element_types.h"
 
 namespace onnx_tag::weights {
@@ -16,8 +20,12 @@ using Style = Scheme::Style;
 
 constexpr std::uint64_t kStepElements = std::uint64_t{1} << 18;
 // A transposed tensor is read once for each step, so its steps are longer.
-constexpr std::uint64_t kLongStep = std::uint64_t{1} << 21;
-constexpr std::uint64_t kReleasedBytes = std::uint64_t{8} << 20;
+constexpr std::uint64_t kLongStep = std::uint64_t{1} << 20;
+constexpr std::uint64_t kReleasedBytes = std::uint64_t{4} << 20;
+// Columns that are turned into rows at once.
+constexpr std::uint64_t kTile = 16;
+// Fewer numbers are quantized on one thread.
+constexpr std::uint64_t kShared = std::uint64_t{1} << 16;
 
 constexpr Scheme kSchemeRows[] = {
     {"int8 symmetric", Style::kRange, kInt8, true, -127, 127},
@@ -90,13 +98,6 @@ void AppendFloats(const float* numbers, std::uint64_t count, std::int32_t type,
         Append(number, to);
     }
   }
-}
-
-void ReleaseTensor(const CheckpointTensor& tensor) {
-  if (tensor.file == nullptr || tensor.bytes.size() < kReleasedBytes) return;
-  const auto begin = static_cast<std::uint64_t>(tensor.bytes.data() -
-                                                tensor.file->bytes().data());
-  tensor.file->Release(begin, begin + tensor.bytes.size());
 }
 
 struct Range {
@@ -205,6 +206,29 @@ void AppendPacked(const std::vector<int>& numbers, std::uint32_t bits, int rest,
 }
 
 }  // namespace
+
+void RunOnAllCores(std::size_t jobs,
+                   const std::function<void(std::size_t)>& job) {
+  if (jobs == 1) return job(0);
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  std::vector<std::exception_ptr> errors(jobs);
+  Mailbox<std::size_t> done;
+  const auto run = [&](std::size_t i) {
+    try {
+      job(i);
+    } catch (...) {
+      errors[i] = std::current_exception();
+    }
+    done.Put(i);
+  };
+  const WorkerPool pool(cores, jobs, run);
+  for (std::size_t i = 0; i < jobs;) {
+    if (done.Take(std::chrono::seconds(1))) ++i;
+  }
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+}
 
 const std::span<const Scheme> kSchemes(kSchemeRows);
 const std::span<const Clamp> kClamps(kClampRows);
@@ -330,18 +354,26 @@ void Made::Floats(std::uint64_t begin, std::uint64_t count, float* to) const {
       }
       continue;
     }
-    run.resize(last - first);
-    const std::uint64_t stride = block.src_col * sizeof(float);
-    for (std::uint64_t c = 0; c < block.cols; ++c) {
-      source.Load(block.src + first + c * block.src_col, last - first,
-                  run.data());
-      for (std::uint64_t r = first; r < last; ++r) {
-        const std::uint64_t at = block.out + r * step + c;
-        if (at >= begin && at < end) to[at - begin] = run[r - first];
+    const std::uint64_t height = last - first;
+    run.resize(height * kTile);
+    std::uint64_t touched = 0;
+    for (std::uint64_t c = 0; c < block.cols; c += kTile) {
+      const std::uint64_t tile = std::min(kTile, block.cols - c);
+      for (std::uint64_t k = 0; k < tile; ++k) {
+        source.Load(block.src + first + (c + k) * block.src_col, height,
+                    run.data() + k * height);
       }
-      if ((c + 1) * stride / kReleasedBytes != c * stride / kReleasedBytes) {
-        ReleaseTensor(*source.tensor);
+      for (std::uint64_t r = 0; r < height; ++r) {
+        const std::uint64_t at = block.out + (first + r) * step + c;
+        for (std::uint64_t k = 0; k < tile; ++k) {
+          if (at + k >= begin && at + k < end)
+            to[at + k - begin] = run[k * height + r];
+        }
       }
+      touched += tile * block.src_col * sizeof(float);
+      if (touched < kReleasedBytes) continue;
+      source.tensor->Release();
+      touched = 0;
     }
   }
   switch (recipe_.values) {
@@ -388,8 +420,10 @@ void Made::ForEachStep(const Visit& visit) const {
     const std::uint64_t size = std::min(step, recipe_.count - at);
     Floats(at, size, numbers.data());
     const bool more = visit(at, size, numbers.data());
+    // Small ones are read again and again.
     for (const std::uint32_t parameter : recipe_.Parameters()) {
-      ReleaseTensor(*side_[parameter].tensor);
+      const CheckpointTensor& tensor = *side_[parameter].tensor;
+      if (tensor.bytes.size() >= kReleasedBytes) tensor.Release();
     }
     if (!more) return;
   }
@@ -444,54 +478,69 @@ void Made::EmitNumbers(std::int32_t type, const Use& use) const {
                                      recipe_.count * width);
     while (!rest.empty() && use(rest.substr(0, kStepElements))) {
       const Bytes done = rest.substr(0, kStepElements);
-      if (first->file != nullptr) {
-        const auto at = static_cast<std::uint64_t>(done.data() -
-                                                   first->file->bytes().data());
-        first->file->Release(at, at + done.size());
-      }
+      ReleaseBytes(first->file, done);
       rest.remove_prefix(done.size());
     }
     return;
   }
-  const Groups& groups = recipe_.groups;
-  std::string out;
-  std::vector<int> block;
+  const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
+  const std::uint64_t row = std::max<std::uint64_t>(recipe_.groups.row, 1);
   ForEachStep([&](std::uint64_t at, std::uint64_t size, const float* numbers) {
-    out.clear();
-    if (recipe_.scheme == nullptr) {
-      AppendFloats(numbers, size, type, kClamps[recipe_.clamp], out);
-    } else if (groups.block == 0) {
-      for (std::uint64_t i = 0; i < size; ++i) {
-        const std::uint64_t group = levels_.size() == 1 ? 0 : groups.Of(at + i);
-        const int number =
-            Quantize(*recipe_.scheme, levels_[group], numbers[i], groups.bits);
-        if (type == kInt32) {
-          Append(number, out);
-        } else {
-          out += static_cast<char>(number);
-        }
-      }
-    } else {
-      for (std::uint64_t i = 0; i < size; i += groups.row) {
-        for (std::uint64_t b = 0; b < groups.blocks(); ++b) {
-          const Level& level =
-              levels_[(at + i) / groups.row * groups.blocks() + b];
-          // The kernel leaves the rest of the last block at 0.
-          block.assign(groups.block,
-                       recipe_.scheme->style == Style::kBlockWide
-                           ? Quantize(*recipe_.scheme, level, 0, groups.bits)
-                           : 0);
-          for (std::uint64_t k = 0;
-               k < groups.block && b * groups.block + k < groups.row; ++k) {
-            block[k] = Quantize(*recipe_.scheme, level,
-                                numbers[i + b * groups.block + k], groups.bits);
-          }
-          AppendPacked(block, groups.bits, 0, out);
-        }
+    if (recipe_.scheme == nullptr && type == kFloat) {
+      return use(Bytes(reinterpret_cast<const char*>(numbers),  // NOLINT
+                       size * sizeof(float)));
+    }
+    const std::uint64_t rows = size / row;
+    std::vector<std::string> parts(
+        size < kShared ? 1 : std::min<std::uint64_t>(threads, rows));
+    const auto append = [&](std::size_t k) {
+      const std::uint64_t begin = rows * k / parts.size() * row;
+      const std::uint64_t end = rows * (k + 1) / parts.size() * row;
+      AppendNumbers(type, at + begin, end - begin, numbers + begin, parts[k]);
+    };
+    RunOnAllCores(parts.size(), append);
+    return std::all_of(parts.begin(), parts.end(), use);
+  });
+}
+
+void Made::AppendNumbers(std::int32_t type, std::uint64_t at,
+                         std::uint64_t size, const float* numbers,
+                         std::string& out) const {
+  const Groups& groups = recipe_.groups;
+  if (recipe_.scheme == nullptr) {
+    AppendFloats(numbers, size, type, kClamps[recipe_.clamp], out);
+    return;
+  }
+  if (groups.block == 0) {
+    for (std::uint64_t i = 0; i < size; ++i) {
+      const std::uint64_t group = levels_.size() == 1 ? 0 : groups.Of(at + i);
+      const int number =
+          Quantize(*recipe_.scheme, levels_[group], numbers[i], groups.bits);
+      if (type == kInt32) {
+        Append(number, out);
+      } else {
+        out += static_cast<char>(number);
       }
     }
-    return use(out);
-  });
+    return;
+  }
+  std::vector<int> block;
+  for (std::uint64_t i = 0; i < size; i += groups.row) {
+    for (std::uint64_t b = 0; b < groups.blocks(); ++b) {
+      const Level& level = levels_[(at + i) / groups.row * groups.blocks() + b];
+      // The kernel leaves the rest of the last block at 0.
+      block.assign(groups.block,
+                   recipe_.scheme->style == Style::kBlockWide
+                       ? Quantize(*recipe_.scheme, level, 0, groups.bits)
+                       : 0);
+      for (std::uint64_t k = 0;
+           k < groups.block && b * groups.block + k < groups.row; ++k) {
+        block[k] = Quantize(*recipe_.scheme, level,
+                            numbers[i + b * groups.block + k], groups.bits);
+      }
+      AppendPacked(block, groups.bits, 0, out);
+    }
+  }
 }
 
 void Made::Emit(Part part, std::int32_t type, const Use& use) const {
@@ -526,11 +575,7 @@ bool Made::Equals(Part part, std::int32_t type, Bytes bytes,
   Emit(part, type, [&](Bytes made) {
     equal = bytes.starts_with(made);
     if (!equal) return false;
-    if (file != nullptr) {
-      const auto at =
-          static_cast<std::uint64_t>(bytes.data() - file->bytes().data());
-      file->Release(at, at + made.size());
-    }
+    ReleaseBytes(file, bytes.substr(0, made.size()));
     bytes.remove_prefix(made.size());
     return true;
   });

@@ -143,6 +143,10 @@ struct Level {
   int zero = 0;
 };
 
+// Runs each job once and waits for all. Rethrows the first exception.
+void RunOnAllCores(std::size_t jobs,
+                   const std::function<void(std::size_t)>& job);
+
 // What a recipe gives for one checkpoint. Both must outlive it.
 class Made {
  public:
@@ -163,6 +167,9 @@ class Made {
  private:
   void FindLevels(std::int32_t scale_type);
   void EmitNumbers(std::int32_t type, const Use& use) const;
+  // Rounds, quantizes and packs them.
+  void AppendNumbers(std::int32_t type, std::uint64_t at, std::uint64_t size,
+                     const float* numbers, std::string& out) const;
   template <typename Visit>
   void ForEachStep(const Visit& visit) const;
 
