@@ -16,8 +16,8 @@ from .outputs import Inputs, judge, write
 if TYPE_CHECKING:
     from .arrays import Array
 
-DESCRIPTION = """Writes an adapter of PEFT (adapter_config.json and adapter_model.safetensors) as a file that ONNX Runtime adds
-to a model at run time. The model needs slots: onnx-tag weights MODEL --lora-slots QUERY."""
+DESCRIPTION = """Writes an adapter of PEFT (adapter_config.json and adapter_model.safetensors) as a file that ONNX
+Runtime adds to a model at run time. The model needs slots: onnx-tag weights MODEL --lora-slots QUERY."""
 EXAMPLES = """examples:
   onnx-tag weights model.onnx --lora-slots 'component in (query, value)' -o slots.onnx
   python -m onnx_tag adapter my_adapter slots.onnx -o my.onnx_adapter
@@ -31,9 +31,9 @@ exit codes: 0 written; 2 wrong usage, or the adapter does not fit the model; 3 a
 4 the file could not be written
 """
 # The rules of this file are those of src/uses/weights/lora.cc, which merges adapters.
-_UNSUPPORTED = ("use_dora", "modules_to_save", "lora_bias", "layer_replication", "use_qalora", "trainable_token_indices",
-                "alora_invocation_tokens", "use_bdlora", "arrow_config", "target_parameters", "kasa_config",
-                "monteclora_config")
+_UNSUPPORTED = ("use_dora", "modules_to_save", "lora_bias", "layer_replication", "use_qalora",
+                "trainable_token_indices", "alora_invocation_tokens", "use_bdlora", "arrow_config", "target_parameters",
+                "kasa_config", "monteclora_config")
 # Other ways change the weights of the base, too.
 _STARTS = (True, False, None, "gaussian", "eva", "orthogonal")
 _WILDCARDS = re.compile(r"[\^$*+?()\[\]{}|\\]")
@@ -124,11 +124,12 @@ def _pairs(tensors: "Dict[str, Array]", config: Dict[str, Any]) -> "Dict[str, Tu
 
 
 def _prefix(modules: List[str], slots: List[str]) -> str:
-    """What the model puts before every module of the adapter: it may be a wrapper around the adapter's model."""
+    """What the model puts before the modules of the adapter: it may be a wrapper around the adapter's model."""
     known = set(slots)
-    fits = [name[:-len(modules[0])] for name in slots if name == modules[0] or name.endswith("." + modules[0])]
-    whole = [prefix for prefix in fits if all(prefix + module in known for module in modules)]
-    return whole[0] if len(whole) == 1 else ""
+    ends = next((found for found in ([name[:-len(module)] for name in slots if f".{name}".endswith(f".{module}")]
+                                     for module in modules) if found), [])
+    fits = sorted((sum(prefix + module in known for module in modules), prefix) for prefix in ends)
+    return fits[-1][1] if fits and (len(fits) == 1 or fits[-2][0] < fits[-1][0]) else ""
 
 
 def make(folder: str, model: str) -> "Dict[str, Array]":

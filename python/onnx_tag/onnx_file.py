@@ -121,7 +121,7 @@ def with_outputs(model: bytes, values: Iterable[str]) -> bytes:
 
 
 def inputs(path: "str | os.PathLike[str]") -> Dict[str, Tuple[int, List[Union[int, str]]]]:
-    """The inputs of the graph that are tensors: element type and dimensions, numbers or names, by name. Raises InputError."""
+    """The inputs of the graph by name: the type of elements, and dimensions (numbers or names). Raises InputError."""
     found: Dict[str, Tuple[int, List[Union[int, str]]]] = {}
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
