@@ -34,8 +34,8 @@ exit codes: 0 written; 2 wrong usage, or the adapter does not fit the model; 3 a
 _UNSUPPORTED = ("use_dora", "modules_to_save", "lora_bias", "layer_replication", "use_qalora",
                 "trainable_token_indices", "alora_invocation_tokens", "use_bdlora", "arrow_config", "target_parameters",
                 "kasa_config", "monteclora_config")
-# Other ways change the weights of the base, too.
-_STARTS = (True, False, None, "gaussian", "eva", "orthogonal")
+# Other ways may change the weights of the base, too.
+_STARTS = (True, False, None, "gaussian", "orthogonal")
 _WILDCARDS = re.compile(r"[\^$*+?()\[\]{}|\\]")
 _PREFIX, _A, _B = "base_model.model.", ".lora_A.weight", ".lora_B.weight"
 _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
@@ -54,7 +54,7 @@ def _read_config(path: str) -> Dict[str, Any]:
         if config.get(key):
             raise TagsError(f"{path}: uses {key}, which is not supported")
     if config.get("init_lora_weights") not in _STARTS:
-        raise TagsError(f"{path}: init_lora_weights is {config['init_lora_weights']}, which changes the base weights")
+        raise TagsError(f"{path}: init_lora_weights is {config['init_lora_weights']}, which may change the base weights")
     for key in ("r", "lora_alpha"):
         if not isinstance(config.get(key), (int, float)):
             raise TagsError(f"{path}: {key} is no number")
