@@ -53,8 +53,9 @@ def _read_config(path: str) -> Dict[str, Any]:
     for key in _UNSUPPORTED:
         if config.get(key):
             raise TagsError(f"{path}: uses {key}, which is not supported")
-    if config.get("init_lora_weights") not in _STARTS:
-        raise TagsError(f"{path}: init_lora_weights is {config['init_lora_weights']}, which may change the base weights")
+    start = config.get("init_lora_weights")
+    if start not in _STARTS:
+        raise TagsError(f"{path}: init_lora_weights is {start}, which may change the base weights")
     for key in ("r", "lora_alpha"):
         if not isinstance(config.get(key), (int, float)):
             raise TagsError(f"{path}: {key} is no number")
