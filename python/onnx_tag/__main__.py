@@ -7,7 +7,7 @@ import sys
 import warnings
 from typing import List, Optional
 
-from . import compare, program, reference_command
+from . import adapter, compare, program, reference_command
 from ._version import __version__
 from .document import RecordingError
 from .errors import ProgramError, TagsError, printable
@@ -50,6 +50,7 @@ def parser() -> argparse.ArgumentParser:
     record.add_argument("--exporter", choices=("dynamo", "torchscript"), default="dynamo")
     reference_command.add_parser(commands, formatter)
     compare.add_parser(commands, formatter)
+    adapter.add_parser(commands, formatter)
     return top
 
 
@@ -136,6 +137,9 @@ def main(argv: Optional[List[str]] = None) -> int:
             return compare.run(options)
         if options.command == "reference":
             print(reference_command.run(options))
+            return 0
+        if options.command == "adapter":
+            print(adapter.run(options))
             return 0
         print(run_record(options))
     except (RecordingError, TagsError) as error:

@@ -3,14 +3,16 @@ from __future__ import annotations
 
 import mmap
 import os
-from typing import Iterable, Iterator, List, Optional, Tuple, Union
+from typing import Dict, Iterable, Iterator, List, Optional, Tuple, Union
+
+from .errors import InputError
 
 _Bytes = Union[bytes, "mmap.mmap"]
 _Span = Tuple[int, int]
 
 # Field numbers of onnx.proto.
 _MODEL_GRAPH = 7
-_GRAPH_NODE, _GRAPH_INITIALIZER, _GRAPH_OUTPUT = 1, 5, 12
+_GRAPH_NODE, _GRAPH_INITIALIZER, _GRAPH_INPUT, _GRAPH_OUTPUT = 1, 5, 11, 12
 _NODE_ATTRIBUTE = 5
 _ATTRIBUTE_TENSORS, _ATTRIBUTE_GRAPHS = (5, 10), (6, 11)
 _TENSOR_EXTERNAL_DATA = 13
@@ -36,12 +38,18 @@ def _varint(data: _Bytes, at: int, end: int) -> Tuple[int, int]:
 
 def _messages(data: _Bytes, span: _Span) -> Iterator[Tuple[int, _Span]]:
     """The fields with a length: their numbers, and where they are."""
+    return ((number, field) for number, field in _fields(data, span) if isinstance(field, tuple))
+
+
+def _fields(data: _Bytes, span: _Span) -> Iterator[Tuple[int, Union[int, _Span]]]:
+    """Numbers too: of a field without a length, its value."""
     at, end = span
     while at < end:
         key, at = _varint(data, at, end)
         kind = key & 7
         if kind == 0:
-            _, at = _varint(data, at, end)
+            value, at = _varint(data, at, end)
+            yield key >> 3, value
         elif kind in (1, 5):
             at += 8 if kind == 1 else 4
         elif kind == 2:
@@ -110,3 +118,34 @@ def with_outputs(model: bytes, values: Iterable[str]) -> bytes:
     outputs = (_field(_VALUE_NAME, value.encode("utf-8", "surrogateescape")) for value in values)
     graph = b"".join(_field(_GRAPH_OUTPUT, output) for output in outputs)
     return model + _field(_MODEL_GRAPH, graph) if graph else model
+
+
+def inputs(path: "str | os.PathLike[str]") -> Dict[str, Tuple[int, List[Union[int, str]]]]:
+    """The inputs of the graph by name: the type of elements, and dimensions (numbers or names). Raises InputError."""
+    found: Dict[str, Tuple[int, List[Union[int, str]]]] = {}
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            for number, graph in _messages(data, (0, len(data))):
+                for part, info in _messages(data, graph) if number == _MODEL_GRAPH else ():
+                    if part == _GRAPH_INPUT:
+                        texts = dict(_messages(data, info))
+                        begin, end = texts.get(_VALUE_NAME, (0, 0))
+                        found[data[begin:end].decode("utf-8", "surrogateescape")] = _tensor_type(data, texts.get(2))
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "its fields cannot be read"
+        raise InputError(f"{os.fspath(path)}: not an ONNX model: {reason}") from None
+    return found
+
+
+def _tensor_type(data: _Bytes, value: Optional[_Span]) -> Tuple[int, List[Union[int, str]]]:
+    """Of a TypeProto; element type 0 if it is none of a tensor."""
+    tensor = dict(_messages(data, value)).get(1) if value else None
+    fields = dict(_fields(data, tensor)) if tensor else {}
+    element, shape = fields.get(1, 0), fields.get(2)
+    dims: List[Union[int, str]] = []
+    for _, dim in _messages(data, shape) if isinstance(shape, tuple) else ():
+        parts = dict(_fields(data, dim))
+        number, name = parts.get(1), parts.get(2)
+        dims.append(number if isinstance(number, int) else
+                    data[name[0]:name[1]].decode("utf-8", "replace") if isinstance(name, tuple) else "")
+    return element if isinstance(element, int) else 0, dims

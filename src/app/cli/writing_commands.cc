@@ -434,8 +434,8 @@ const Command kWeights = {
     "  onnx-tag weights model.onnx --rename -o renamed.onnx\n"
     "  onnx-tag weights model.onnx --refit new.safetensors --was "
     "old.safetensors\n"
-    "  onnx-tag weights model.onnx --lora-slots 'component in (query, value)' "
-    "-o slots.onnx\n",
+    "  onnx-tag weights model.onnx --lora-slots component=query -o "
+    "slots.onnx\n",
     ParseWeights};
 
 }  // namespace onnx_tag::cli

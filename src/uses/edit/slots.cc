@@ -38,9 +38,11 @@ class SlotEncoder {
     wire::AppendLengthDelimited(encoded, GraphProto::kNode,
                                 WithOutput(last, base));
     const std::string_view x = model_.ValueName(model_.Inputs(site.product)[0]);
-    AddNode(slot, site, "MatMul", "_lora_A", {x, slot.Input("A")}, a, encoded);
-    AddNode(slot, site, "MatMul", "_lora_B", {a, slot.Input("B")}, b, encoded);
-    AddNode(slot, site, "Add", "_lora", {base, b}, result, encoded);
+    AddNode(slot, site, Op::kMatMul, "_lora_A", {x, slot.Input("A")}, a,
+            encoded);
+    AddNode(slot, site, Op::kMatMul, "_lora_B", {a, slot.Input("B")}, b,
+            encoded);
+    AddNode(slot, site, Op::kAdd, "_lora", {base, b}, result, encoded);
     return encoded;
   }
 
@@ -90,7 +92,7 @@ class SlotEncoder {
     return encoded;
   }
 
-  void AddNode(const Slot& slot, const Slot::Site& site, std::string_view op,
+  void AddNode(const Slot& slot, const Slot::Site& site, Op op,
                std::string_view end,
                std::initializer_list<std::string_view> inputs,
                std::string_view output, std::string& encoded) const {
@@ -103,7 +105,7 @@ class SlotEncoder {
     wire::AppendLengthDelimited(node, NodeProto::kOutput, output);
     wire::AppendLengthDelimited(node, NodeProto::kName,
                                 name + std::string(end));
-    wire::AppendLengthDelimited(node, NodeProto::kOpType, op);
+    wire::AppendLengthDelimited(node, NodeProto::kOpType, Describe(op).name);
     for (const MetadataEntry& entry : model_.Metadata(site.product)) {
       // The name is new: strip has none to restore.
       if (entry.key != keys::kNodeName) node += entry.whole;

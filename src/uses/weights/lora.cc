@@ -1,23 +1,42 @@
 #include "uses/weights/lora.h"
 
+#include <algorithm>
 #include <cmath>
-#include <map>
+#include <utility>
+#include <vector>
 
 #include "file/json/reader.h"
 #include "file/model/element_types.h"
 #include "onnx_tag/error.h"
 
+// python/onnx_tag/adapter.py has the same rules.
 namespace onnx_tag::weights {
 namespace {
+
+// In the order of the file: the first that fits counts.
+using Patterns = std::vector<std::pair<std::string, double>>;
 
 struct LoraConfig {
   double rank = 0;
   double alpha = 0;
   bool by_root = false;  // rslora
   bool fan_in_fan_out = false;
-  std::map<std::string, double> ranks = {};
-  std::map<std::string, double> alphas = {};
+  Patterns ranks = {};
+  Patterns alphas = {};
 };
+
+constexpr std::string_view kUnsupported[] = {"use_dora",
+                                             "modules_to_save",
+                                             "lora_bias",
+                                             "layer_replication",
+                                             "use_qalora",
+                                             "trainable_token_indices",
+                                             "alora_invocation_tokens",
+                                             "use_bdlora",
+                                             "arrow_config",
+                                             "target_parameters",
+                                             "kasa_config",
+                                             "monteclora_config"};
 
 bool IsSet(json::Reader& reader) {
   switch (reader.Peek()) {
@@ -38,13 +57,14 @@ bool IsSet(json::Reader& reader) {
 LoraConfig ReadConfig(const std::string& text) {
   LoraConfig config;
   json::Reader reader(text);
-  const auto patterns = [&](std::map<std::string, double>& to) {
+  const auto patterns = [&](Patterns& to) {
     if (reader.Peek() != json::Kind::kObject) return;
     reader.ForEachMember([&](std::string_view key) {
       if (key.find_first_of("^$*+?()[]{}|\\") != std::string_view::npos) {
         Fail(ErrorKind::kUsage, "has a pattern that is not supported: {}", key);
       }
-      to[std::string(key)] = reader.Number();
+      std::string pattern(key);
+      to.emplace_back(std::move(pattern), reader.Number());
     });
   };
   reader.ForEachMember([&](std::string_view key) {
@@ -65,19 +85,26 @@ LoraConfig ReadConfig(const std::string& text) {
       patterns(config.ranks);
     } else if (key == "alpha_pattern") {
       patterns(config.alphas);
-    } else if (key == "use_dora" || key == "modules_to_save" ||
-               key == "lora_bias" || key == "layer_replication" ||
-               key == "use_qalora" || key == "trainable_token_indices") {
+    } else if (std::find(std::begin(kUnsupported), std::end(kUnsupported),
+                         key) != std::end(kUnsupported)) {
       if (IsSet(reader)) {
         Fail(ErrorKind::kUsage, "uses {}, which is not supported", key);
+      }
+    } else if (key == "init_lora_weights" &&
+               reader.Peek() == json::Kind::kString) {
+      // Other ways may change the weights of the base, too.
+      const std::string start = reader.StringOrNull();
+      if (start != "gaussian" && start != "orthogonal") {
+        Fail(ErrorKind::kUsage, "{} is {}, which may change the base weights",
+             key, start);
       }
     }
   });
   return config;
 }
 
-double Choose(const std::map<std::string, double>& patterns,
-              std::string_view module, double otherwise) {
+double Choose(const Patterns& patterns, std::string_view module,
+              double otherwise) {
   for (const auto& [key, number] : patterns) {
     if (module == key || module.ends_with("." + key)) return number;
   }

@@ -531,6 +531,9 @@ TEST_F(RefitTest, AnAdapterIsAddedToItsWeight) {
                 R"({"peft_type": "LORA", "r": 2, "use_dora": true})");
   EXPECT_THAT(RunCli(words).err,
               HasSubstr("uses use_dora, which is not supported"));
+  folder_.Write("adapter_config.json",
+                R"({"peft_type": "LORA", "init_lora_weights": "pissa"})");
+  EXPECT_THAT(RunCli(words).err, HasSubstr("may change the base weights"));
 }
 
 // Each is one line with exit code 2, and nothing is read outside the file.

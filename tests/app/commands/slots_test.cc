@@ -181,6 +181,16 @@ TEST_F(SlotsTest, SlotsAreAddedOnce) {
   EXPECT_THAT(again.out, HasSubstr("fc: has an adapter already"));
 }
 
+// An input without numbers is no parameter, so it makes no module.
+TEST_F(SlotsTest, ANewMappingGivesTheNewNodesToTheModuleOfTheirProduct) {
+  Run("module=fc");
+  const CliResult nodes =
+      RunCli({"query", folder_ / "out.onnx", "name=**lora**", "--json"});
+  const Json answer = Json::parse(nodes.out);
+  ASSERT_EQ(answer["nodes"].size(), 6u) << nodes.out;
+  for (const Json& node : answer["nodes"]) EXPECT_EQ(node["module"], "fc");
+}
+
 TEST_F(SlotsTest, TagsStayAndNewNodesHaveThoseOfTheirProduct) {
   const std::string tagged = folder_ / "tagged.onnx";
   RunCli({"tag", folder_.Write("m.onnx", model_.SerializeAsString()),

@@ -299,6 +299,7 @@ void AddSummary(const TagReport& report, Result& result) {
 Datum::Members SummaryMembers(const TagReport& report) {
   Datum::Members members = {{"output", Datum::OrNull(report.output)},
                             {"sidecar", Datum::OrNull(report.sidecar)}};
+  if (report.renamed > 0) members.emplace_back("renamed", report.renamed);
   for (auto& member : CoverageMembers(report.coverage)) {
     members.push_back(std::move(member));
   }
