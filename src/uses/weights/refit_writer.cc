@@ -95,12 +95,12 @@ struct TreeBuilder {
 
   // Inputs keep their order only if all of them are written again.
   void Redirect(Bytes node) {
-    const auto [first, last] = changed.equal_range(node.data());
-    if (first == last) return;
+    const auto changes = changed.equal_range(node.data());
+    if (changes.first == changes.second) return;
     std::uint32_t slot = 0;
     model::ForEach(node, onnx::NodeProto::kInput, [&](const wire::Field& one) {
       Bytes name = one.bytes;
-      for (auto at = first; at != last; ++at) {
+      for (auto at = changes.first; at != changes.second; ++at) {
         for (const TensorReader& reader : at->second->readers) {
           if (reader == TensorReader{node, slot}) name = at->second->name;
         }
