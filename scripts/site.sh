@@ -4,14 +4,17 @@
 #   scripts/site.sh [OUT_DIR] [ONNX_TAG]        default: build/site, build/onnx-tag
 #
 # The result is OUT_DIR/site; any web server can serve it. Needs Python and the packages of tools/site/requirements.txt,
-# which it installs into OUT_DIR/venv. The page in the browser is taken from ONNX_TAG_PAGE (default: build/page/site), where
-# web/build_page.sh makes it; without it, the site has no "try it". A broken link or a page in no section is an error.
+# which it installs into OUT_DIR/venv. If emscripten is installed, web/build_page.sh makes the page in the browser beside
+# ONNX_TAG; ONNX_TAG_PAGE names a page made elsewhere. Without either, the site has no "try it", and a line says so. A broken
+# link or a page in no section is an error.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=$(realpath -m "${1:-build/site}")
 tool=$(realpath -m "${2:-build/onnx-tag}")
-try=${ONNX_TAG_PAGE:-build/page/site}
+build=$(dirname "$tool")
+try=${ONNX_TAG_PAGE:-}
 [ -x "$tool" ] || { echo "site.sh: no program $tool; build onnx-tag first" >&2; exit 1; }
+[ -z "$try" ] || [ -e "$try/index.html" ] || { echo "site.sh: no page in $try (ONNX_TAG_PAGE)" >&2; exit 1; }
 mkdir -p "$out"
 rm -rf "$out/pages" "$out/site" "$out/overrides" "$out/mkdocs.yml"
 if [ ! -x "$out/venv/bin/mkdocs" ]; then
@@ -19,11 +22,15 @@ if [ ! -x "$out/venv/bin/mkdocs" ]; then
   "$out/venv/bin/pip" install --quiet --disable-pip-version-check -r tools/site/requirements.txt
 fi
 python3 tools/site/make_pages.py "$tool" "$out"
-if [ -e "$try/index.html" ]; then
+if [ -z "$try" ] && command -v emcmake >/dev/null; then
+  web/build_page.sh "$build" >"$out/page.log" 2>&1 || { tail -5 "$out/page.log" >&2; echo "site.sh: web/build_page.sh failed: $out/page.log" >&2; exit 1; }
+  try=$build/page/site
+fi
+if [ -n "$try" ]; then
   cp -r "$try" "$out/pages/try"
-  sed -i 's|^!\[The report|[Try it: drop a model, see its tree. Nothing leaves your browser.](try/index.html)\n\n&|' "$out/pages/index.md"
+  sed -i 's|^!\[The report|[Try it in this browser](try/index.html){ .md-button .md-button--primary } Drop a model, see its tree. No byte of it leaves your machine.\n\n&|' "$out/pages/index.md"
 else
-  echo "site.sh: no page in $try (web/build_page.sh makes it, with emscripten); the site has no \"try it\"" >&2
+  echo "site.sh: emscripten is not installed, so the site has no \"try it\" (apt-get install emscripten)" >&2
 fi
 # Two builds of the same commit are equal: the date of the pages is that of the commit.
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || echo 0)

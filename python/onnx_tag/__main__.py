@@ -14,7 +14,7 @@ from .errors import ProgramError, TagsError, printable
 from .outputs import Inputs, judge
 from .user_function import call, source_file
 
-DESCRIPTION = ("Records what a PyTorch model is and does, for onnx-tag. "
+DESCRIPTION = ("Records the modules and operations of a PyTorch model, for onnx-tag. "
                "Other commands go to the program: python -m onnx_tag show model.onnx is onnx-tag show model.onnx.")
 EXAMPLES = """examples:
   python -m onnx_tag record my_models:tiny_bert -o bert.recording.json

@@ -611,21 +611,21 @@ def add_parser(commands: Any, formatter: Any) -> None:
     parser.add_argument("--for", dest="tool", metavar="TOOL",
                         help="a tool of onnx-tag select: npi, fp16, autocast, ...")
     parser.add_argument("--inputs", metavar="X.npz",
-                        help="arrays by input name; default: those of the reference or of the function")
+                        help="arrays by input name; default: from the reference or the function")
     parser.add_argument("--module", metavar="GLOB", action="append", default=[],
                         help="compare these modules only; * is within a name, ** crosses dots")
     parser.add_argument("--rtol", type=_tolerance, help="largest error, of the largest value of a module")
     parser.add_argument("--atol", type=_tolerance, help="added to it; default 1e-5")
     parser.add_argument("--min-sqnr", type=_number, metavar="DB", help="signal to noise ratio of every module")
     parser.add_argument("--min-cosine", type=_number, metavar="X", help="cosine of A and B, of every module")
-    parser.add_argument("--max-lost", type=_number, metavar="DB", help="what a module itself may lose")
+    parser.add_argument("--max-lost", type=_number, metavar="DB", help="the loss in a module itself that is accepted")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if the result rests on guessed tags")
     parser.add_argument("--batch", type=_positive, default=32, metavar="N",
                         help="modules looked into at a time; default 32")
     parser.add_argument("--optimize", action="store_true", help="let ONNX Runtime optimize, as it would in use")
     parser.add_argument("--all", action="store_true", help="list the modules within the tolerance, too")
     parser.add_argument("--sort", choices=sorted(SORTS), default="lost",
-                        help="by what the rows are sorted; default: lost, the decibels that a module itself loses")
+                        help="sort key of the rows; default: lost, the decibels that a module itself loses")
     parser.add_argument("--color", choices=("auto", "always", "never"), default="auto")
     parser.add_argument("--tsv", metavar="FILE",
                         help="write the errors of each value, for onnx-tag profile and onnx-tag report --profile")

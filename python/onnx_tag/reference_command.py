@@ -36,11 +36,11 @@ def _size(text: str) -> int:
 
 def add_parser(commands: Any, formatter: Any) -> None:
     """The command line of `reference`."""
-    parser = commands.add_parser("reference", help="write what the modules of a PyTorch model give, for compare",
+    parser = commands.add_parser("reference", help="write the outputs of the modules of a PyTorch model, for compare",
                                  description=DESCRIPTION, epilog=EXAMPLES, formatter_class=formatter)
     parser.add_argument("source", metavar="MODULE:FUNCTION", help="a module or a .py file, and a function in it")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="output file")
-    parser.add_argument("--inputs", metavar="X.npz", help="arrays by argument; default: those of the function")
+    parser.add_argument("--inputs", metavar="X.npz", help="arrays by argument; default: from the function")
     parser.add_argument("--module", metavar="GLOB", action="append", default=[],
                         help="record these modules only; * is within a name, ** crosses dots")
     parser.add_argument("--tensors", metavar="GLOB", action="append", nargs="?", const="**", default=[],

@@ -106,7 +106,7 @@ def main() -> None:
         "theme": {"name": "material", "font": False, "palette": palette, "custom_dir": "overrides",
                   "features": ["navigation.tabs", "navigation.top", "content.code.copy", "search.highlight", "toc.follow"]},
         "plugins": ["search"], "strict": True,
-        "markdown_extensions": ["tables", "fenced_code", {"toc": {"permalink": True}}],
+        "markdown_extensions": ["tables", "fenced_code", "attr_list", {"toc": {"permalink": True}}],
         "validation": {"nav": {"omitted_files": "warn"},
                        "links": {"not_found": "warn", "anchors": "warn", "absolute_links": "warn"}}}, indent=1))
     (out / "overrides").mkdir()

@@ -41,7 +41,7 @@ export class FlowView implements Part {
       h(
         "p",
         { class: "hint" },
-        `What runs in ${model.label(view.module)}. Select a box to look inside.` +
+        `The parts of ${model.label(view.module)}. Select a box to look inside.` +
           (flow.left > 0 ? ` ${grouped(flow.left)} more boxes are not drawn: select a smaller module.` : ""),
       ),
       this.picture(flow),

@@ -55,7 +55,7 @@ const std::vector<Tool>& Tools() {
          "only this module and those below it; may contain * and **"},
         {"depth", "integer", "--depth", "levels of the tree"}}},
       {"explain",
-       "Which module made a node, and why: the evidence and the alternatives.",
+       "The module that made a node, the evidence for it and the alternatives.",
        {{"model", "string", "", kFile},
         {"node", "string", "", "a node's name, or #17, name=..., output=..."}}},
       {"query",

@@ -304,8 +304,8 @@ static Invocation ParseProfile(Parser& parser, Words words) {
   AddProfileSource(parser, options.profile);
   parser.OneOf("--by", options.by, "NAME",
                "group by module, class, layer, role, node, op,\n"
-               "line (of Python code) or provider, with what falls\n"
-               "back to the CPU",
+               "line (of Python code) or provider (also lists CPU\n"
+               "fallbacks)",
                kProfileKeyNames, "choice for --by");
   parser.OneOf("--format", format, "NAME",
                "output format: table, json, folded or speedscope", kFormatNames,

@@ -119,8 +119,8 @@ NewNames Undoable(
   }
   const RenameTree tree(model, names);
   if (tree.fixed().empty()) return names;
-  fault =
-      Message("'{}' stands where it cannot be replaced", tree.fixed().front());
+  fault = Message("'{}' is in a field that cannot be replaced",
+                  tree.fixed().front());
   return {};
 }
 

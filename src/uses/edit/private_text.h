@@ -1,4 +1,4 @@
-// Text in a model that should not leave the house: absolute paths, names of
+// Text in a model that should not be published: absolute paths, names of
 // users, tracebacks, addresses, and on request all doc strings and the names of
 // producers. Every text of the file is read, also in fields that ONNX does not
 // have; numbers are not.

@@ -373,8 +373,7 @@ std::vector<CheckpointTensor> ReadTorchTensors(Bytes file) {
     CheckpointTensor tensor{top->items[i]->text, value.type, value.dims};
     if (value.number == 1) {
       Fail(ErrorKind::kUsage,
-           "{}: its numbers do not stand one after another\n  save it with "
-           ".contiguous()",
+           "{}: its numbers are not contiguous\n  save it with .contiguous()",
            tensor.name);
     }
     tensor.count = CountElements(tensor.dims);

@@ -349,7 +349,7 @@ KernelAdvice ProfileAdvice(const ProfileReport& report,
     if (!options.profile.op_trace.empty()) {
       return {"ONNX Runtime or QNN made them: conversions and layouts", {}};
     }
-    return {"QNN made them; its trace of operators says what they were made of",
+    return {"QNN made them; its trace of operators names their nodes",
             {fmt::format("onnx-tag profile {} {} --op-trace qnn_op_trace.json",
                          options.model, options.profile.file)}};
   }

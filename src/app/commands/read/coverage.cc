@@ -284,7 +284,7 @@ std::vector<std::string> UnmetGates(const Tagging& tagging,
             ? Message(
                   "no module that has nodes matches '{}' (--require-module){}",
                   glob,
-                  Ours{is_found ? "; what was found in the graph alone does "
+                  Ours{is_found ? "; modules found in the graph alone do "
                                   "not count"
                                 : ""})
             : Message("'{}' (--require-module) needs nodes in {}", glob,

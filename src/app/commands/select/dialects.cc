@@ -390,7 +390,7 @@ ToolInput WriteDialect(const Selection& selection,
   NameFinder finder(selection, options, dialect, input);
   const Names names = finder.Find();
   if (names.empty() && !dialect.others && input.obstacles.empty()) {
-    input.obstacles.push_back("no selected node has what the tool converts");
+    input.obstacles.push_back("the tool cannot convert any selected node");
   }
   const Names weights = options.weights ? finder.Weights() : Names();
   Names all = names;

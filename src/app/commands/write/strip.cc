@@ -129,7 +129,8 @@ void AddEvidence(const std::string& model, const LostEvidence& lost,
     what.push_back("the source lines of " + Count(lost.lines, "node"));
   }
   if (lost.modules > 0) {
-    what.push_back("what says the modules of " + Count(lost.modules, "node"));
+    what.push_back("the evidence for the modules of " +
+                   Count(lost.modules, "node"));
   }
   result.Line("this also {}: {}", written ? "removed" : "removes",
               Join(what, " and "));

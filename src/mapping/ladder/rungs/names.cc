@@ -48,7 +48,7 @@ std::vector<Claim> ProposeFromScope(const Evidence& evidence,
                "serve all that call one of this name"
          : evidence.scopes[scope].doubtful
              ? "its name contains the scope, but no parameter and no module "
-               "beside it confirms where the module stands"
+               "beside it confirms the place of the module"
              : "its name contains the scope"});
   }
   for (const NodeId node : evidence.model.Nodes()) {

@@ -253,7 +253,7 @@ class Layouts : RungBase {
   void ProposeLayout(NodeId node, NodeId recurrent) {
     Propose(node, placed_[recurrent].module, Confidence::kMedium,
             Source::kOperation,
-            "it moves the axes of what this module takes or gives");
+            "it changes the axes of an input or output of this module");
   }
 
   void AroundPacked(NodeId node) {
