@@ -42,11 +42,11 @@ fi
 rm -rf "$out"
 mkdir -p "$out"
 scripts/wheels.sh
-scripts/packages.sh
 . scripts/setup.sh build
 configure release
 cmake --build build --target onnx-tag
-scripts/site.sh build/site
+scripts/site.sh build/site # with emscripten also the page in the browser, which the packages contain
+scripts/packages.sh
 cp build/wheels/dist/* build/packages/first/*.deb build/packages/first/*.tar.gz "$out/"
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$(git log -1 --format=%ct)" -C build/site -czf "$out/onnx-tag-$version-site.tar.gz" site
 printf '%s\n' "$notes" >"$out/notes.md"
