@@ -35,6 +35,8 @@ fi
 # Two builds of the same commit are equal: the date of the pages is that of the commit.
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || echo 0)
 export SOURCE_DATE_EPOCH
-NO_MKDOCS_2_WARNING=1 "$out/venv/bin/mkdocs" build --quiet --strict -f "$out/mkdocs.yml"
+# Not --quiet: with it, mkdocs counts no warnings, and --strict accepts a broken link.
+NO_MKDOCS_2_WARNING=1 "$out/venv/bin/mkdocs" build --strict -f "$out/mkdocs.yml" >"$out/mkdocs.log" 2>&1 ||
+  { grep -v '^INFO' "$out/mkdocs.log" >&2; exit 1; }
 find "$out/site" -name '*.gz' -delete # their headers have a time; servers compress by themselves
 echo "site.sh: $(find "$out/site" -name '*.html' | wc -l) pages in $out/site"
