@@ -21,17 +21,13 @@ if [ ! -x "$out/venv/bin/mkdocs" ]; then
   python3 -m venv "$out/venv"
   "$out/venv/bin/pip" install --quiet --disable-pip-version-check -r tools/site/requirements.txt
 fi
-python3 tools/site/make_pages.py "$tool" "$out"
 if [ -z "$try" ] && command -v emcmake >/dev/null; then
-  web/build_page.sh "$build" >"$out/page.log" 2>&1 || { tail -5 "$out/page.log" >&2; echo "site.sh: web/build_page.sh failed: $out/page.log" >&2; exit 1; }
+  web/build_page.sh "$build" >"$out/page.log" 2>&1 ||
+    { tail -5 "$out/page.log" >&2; echo "site.sh: web/build_page.sh failed: $out/page.log" >&2; exit 1; }
   try=$build/page/site
 fi
-if [ -n "$try" ]; then
-  cp -r "$try" "$out/pages/try"
-  sed -i 's|^!\[The report|[Try it in this browser](try/index.html){ .md-button .md-button--primary } Drop a model, see its tree. No byte of it leaves your machine.\n\n&|' "$out/pages/index.md"
-else
-  echo "site.sh: emscripten is not installed, so the site has no \"try it\" (apt-get install emscripten)" >&2
-fi
+[ -n "$try" ] || echo "site.sh: emscripten is not installed, so the site has no \"try it\" (apt-get install emscripten)" >&2
+python3 tools/site/make_pages.py "$tool" "$out" ${try:+"$try"}
 # Two builds of the same commit are equal: the date of the pages is that of the commit.
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || echo 0)
 export SOURCE_DATE_EPOCH

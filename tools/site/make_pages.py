@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Makes the pages of the site and mkdocs.yml out of docs/ and the program: called by scripts/site.sh.
 
-    python3 tools/site/make_pages.py ONNX_TAG OUT_DIR
+    python3 tools/site/make_pages.py ONNX_TAG OUT_DIR [PAGE_FOLDER]
 
 Each TSV file of docs/figures becomes a page, and so does the help of each command. Links to files of the repository
-that are not in docs/ lead to the repository. Needs no packages.
+that are not in docs/ lead to the repository. The page in PAGE_FOLDER becomes try/. Needs no packages.
 """
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ GUIDE = {"Start": ("tour", "tag", "look", "report"), "Ask and select": ("select"
          "Many models": ("ci", "scale-out"), "PyTorch and C++": ("companion", "strategies", "cpp")}
 HOW = ("how-it-works", "accuracy", "recipes", "structure", "growth", "robustness", "properties", "architecture",
        "catalogue-format", "recipes-format", "report-format")
+TRY = """[Try it in this browser](try/index.html){ .md-button .md-button--primary }
+
+Drop a model, see its tree. No byte of it leaves your machine."""
 
 
 def title_of(page: pathlib.Path) -> str:
@@ -56,11 +59,21 @@ def figure_page(file: pathlib.Path) -> str:
 
 
 def main() -> None:
-    program, out = sys.argv[1], pathlib.Path(sys.argv[2])
+    program, out, *page_folder = sys.argv[1:]
+    out = pathlib.Path(out)
     pages = out / "pages"
     shutil.copytree(ROOT / "docs", pages)
     for page in sorted(pages.rglob("*.md")):
         page.write_text(with_links(page.read_text(encoding="utf-8"), page.relative_to(pages)), encoding="utf-8")
+    # The front page: the page in the browser, and the picture in the colours of the reader.
+    front = pages / "index.md"
+    text = front.read_text(encoding="utf-8")
+    picture = next(line for line in text.splitlines() if line.startswith("!["))
+    shown = [picture.replace(".png", ".png#only-light"), picture.replace(".png", "-dark.png#only-dark")]
+    if page_folder:
+        shutil.copytree(page_folder[0], pages / "try")
+        shown[:0] = [TRY, ""]
+    front.write_text(text.replace(picture, "\n".join(shown)), encoding="utf-8")
     figures = []
     for file in sorted((pages / "figures").glob("*.tsv")):
         file.with_suffix(".md").write_text(figure_page(file), encoding="utf-8")
@@ -80,8 +93,6 @@ def main() -> None:
                 f"# onnx-tag {name}\n\n{head.partition(': ')[2].capitalize()}.\n\n```text\n{rest.rstrip()}\n```\n", encoding="utf-8")
             group.append({name: f"reference/commands/{name}.md"})
         commands.append({job[0].upper() + job[1:]: group})
-    if (pages / "try/index.html").exists():
-        raise SystemExit("docs/try must not exist")
     nav = [{"Home": "index.md"},
            {"Guide": [{group: [{title_of(pages / f"guide/{name}.md"): f"guide/{name}.md"} for name in names]}
                       for group, names in GUIDE.items()]},
