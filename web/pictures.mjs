@@ -1,18 +1,19 @@
 // Makes the pictures of docs/guide/report.md: opens reports in a real browser and takes what is on the screen.
 //
-//   node web/pictures.mjs BINARY [FOLDER]      FOLDER: where to write instead of docs/pictures
+//   node web/pictures.mjs BINARY [FOLDER [PAGE]]      FOLDER: where to write instead of docs/pictures
 //
-// The models are those of the tests, so that anybody can make the pictures again. page.png needs the page: web/build_page.sh.
+// PAGE is the folder that web/build_page.sh made; without it, page.png stays. The models are those of the tests, so that anybody
+// can make the pictures again.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-import { launch } from "./test/launch.mjs";
+import { launch, serve } from "./test/launch.mjs";
 import { layered, model } from "./test/onnx.mjs";
 
-const [binary, out = join(import.meta.dirname, "../docs/pictures")] = process.argv.slice(2);
+const [binary, out = join(import.meta.dirname, "../docs/pictures"), made] = process.argv.slice(2);
 const bert = join(import.meta.dirname, "../tests/models/bert_tiny/model.onnx");
 const folder = mkdtempSync(join(tmpdir(), "pictures-"));
 const run = (...words) => {
@@ -63,6 +64,18 @@ try {
   writeFileSync(join(zoo, "broken.onnx"), "not a model");
   run("report", zoo, "--out-dir", join(folder, "pages"));
   await shoot("report-zoo.png", join(folder, "pages/index.html"), "", { height: 420 });
+
+  if (made) {
+    const { server, address } = await serve(made);
+    const shown = await open(address, "", { mark: "welcome" });
+    await shown.locator("#example").click();
+    await shown.waitForFunction(() => performance.getEntriesByName("drawn").length > 0);
+    await shown.locator("#find").fill("? type=attention and layer=0");
+    await shown.locator(".found .total").waitFor();
+    await shown.waitForTimeout(600);
+    await shown.screenshot({ path: join(out, "page.png") });
+    server.close();
+  }
 } finally {
   await browser.close();
   rmSync(folder, { recursive: true, force: true });

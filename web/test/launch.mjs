@@ -1,7 +1,9 @@
 // A real browser for the tests, and what every page of ours must keep to.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { createRequire } from "node:module";
+import { basename, extname, join } from "node:path";
 import { chromium } from "playwright-core";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -41,6 +43,23 @@ export async function launch(profile) {
     console.log("ok", name);
   }
   return { browser, open, check };
+}
+
+const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm" };
+
+/** Serves the files of one folder on an address of this machine; the caller closes the server. */
+export async function serve(folder) {
+  const server = createServer((request, response) => {
+    const name = basename(request.url === "/" ? "index.html" : request.url);
+    try {
+      const bytes = readFileSync(join(folder, name));
+      response.writeHead(200, { "content-type": TYPES[extname(name)] ?? "text/plain" }).end(bytes);
+    } catch {
+      response.writeHead(404).end();
+    }
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  return { server, address: `http://127.0.0.1:${server.address().port}/` };
 }
 
 export async function noSeriousFault(page) {

@@ -6,28 +6,16 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import { basename, extname, join } from "node:path";
+import { join } from "node:path";
 
-import { launch, noSeriousFault } from "./launch.mjs";
+import { launch, noSeriousFault, serve } from "./launch.mjs";
 import { hollowModel, layered, model } from "./onnx.mjs";
 
 const [binary, made, bert, folder] = process.argv.slice(2);
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
 
-const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm" };
-const server = createServer((request, response) => {
-  const name = basename(request.url === "/" ? "index.html" : request.url);
-  try {
-    const bytes = readFileSync(join(made, name));
-    response.writeHead(200, { "content-type": TYPES[extname(name)] ?? "text/plain" }).end(bytes);
-  } catch {
-    response.writeHead(404).end();
-  }
-});
-await new Promise((done) => server.listen(0, "127.0.0.1", done));
-const address = `http://127.0.0.1:${server.address().port}/`;
+const { server, address } = await serve(made);
 const OWN = ["page.js", "page.css", "worker.js", "onnx-tag-page.js", "onnx-tag-page.wasm"].map((name) => "/" + name);
 const { browser, open, check } = await launch(join(folder, "profile"));
 const welcome = () => open(address, "", { mark: "welcome", allowed: OWN });
