@@ -7,7 +7,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
 import { launch, serve } from "./test/launch.mjs";
@@ -18,7 +18,8 @@ const bert = join(import.meta.dirname, "../tests/models/bert_tiny/model.onnx");
 const folder = mkdtempSync(join(tmpdir(), "pictures-"));
 const run = (...words) => {
   try {
-    execFileSync(binary, words, { stdio: "ignore" });
+    // In the folder, so that no picture shows its random name.
+    execFileSync(resolve(binary), words, { stdio: "ignore", cwd: folder });
   } catch (error) {
     if (error.status !== 5) throw error; // a zoo with a file that cannot be read
   }
@@ -62,7 +63,7 @@ try {
   execFileSync("cp", [bert, join(zoo, "bert_tiny.onnx")]);
   for (const layers of [2, 6, 12]) writeFileSync(join(zoo, `encoder_${layers}.onnx`), model(layered(layers)));
   writeFileSync(join(zoo, "broken.onnx"), "not a model");
-  run("report", zoo, "--out-dir", join(folder, "pages"));
+  run("report", "zoo", "--out-dir", "pages");
   await shoot("report-zoo.png", join(folder, "pages/index.html"), "", { height: 420 });
 
   if (made) {
