@@ -83,9 +83,9 @@ class Observer {
             std::clamp<std::int64_t>(model_.Dims(*tensor)[0], 0, 0x7fffffff));
       }
     }
-    auto begin = parameters->begin();
+    catalogue::SeenParameter* begin = parameters->data();
     for (const ModuleId module : AllIds<ModuleId>(next.size())) {
-      const auto end = parameters->begin() + next[module];
+      catalogue::SeenParameter* const end = parameters->data() + next[module];
       observation_.seen[module].parameters = {begin, OnePerName(begin, end)};
       begin = end;
     }

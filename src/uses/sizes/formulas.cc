@@ -24,7 +24,8 @@ constexpr std::size_t kLongestName = 48;
 std::uint32_t HashOf(std::span<const Factor> factors) {
   std::uint64_t hash = 0;
   for (const Factor& factor : factors) {
-    hash = HashMix(hash, Index(factor.symbol) << 32 | factor.power);
+    hash =
+        HashMix(hash, std::uint64_t{Index(factor.symbol)} << 32 | factor.power);
   }
   return static_cast<std::uint32_t>(hash);
 }

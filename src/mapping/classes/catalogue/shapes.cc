@@ -92,7 +92,7 @@ std::uint32_t Shapes::Hash(const Shape& shape) const {
   mix(Index(shape.recorded));
   for (const TextId text : Parameters(shape)) mix(Index(text));
   for (const ShapeChild& child : Children(shape)) {
-    mix(Index(child.name) << 32 | Index(child.shape));
+    mix(std::uint64_t{Index(child.name)} << 32 | Index(child.shape));
   }
   return static_cast<std::uint32_t>(hash ^ hash >> 32);
 }
