@@ -72,7 +72,9 @@ class NodeEntries {
       : entries_(model.Metadata(node)), node_(node), findings_(findings) {}
 
   bool any() const {
-    return std::ranges::any_of(entries_, keys::IsOurs, &MetadataEntry::key);
+    return std::any_of(
+        entries_.begin(), entries_.end(),
+        [](const MetadataEntry& entry) { return keys::IsOurs(entry.key); });
   }
 
   void Check() {
@@ -88,7 +90,9 @@ class NodeEntries {
     return {};
   }
   bool Has(std::string_view key) const {
-    return std::ranges::count(entries_, key, &MetadataEntry::key) > 0;
+    return std::any_of(
+        entries_.begin(), entries_.end(),
+        [&](const MetadataEntry& entry) { return entry.key == key; });
   }
 
  private:
@@ -141,9 +145,13 @@ class NodeEntries {
   bool HasNoTag() const {
     constexpr std::array kOther = {keys::kWrote, keys::kSourceLine,
                                    keys::kNodeName};
-    return std::ranges::all_of(entries_, [&](const MetadataEntry& entry) {
-      return !keys::IsOurs(entry.key) || std::ranges::count(kOther, entry.key);
-    });
+    // No std::ranges: the page is compiled with a library that lacks it.
+    return std::all_of(
+        entries_.begin(), entries_.end(), [&](const MetadataEntry& entry) {
+          return !keys::IsOurs(entry.key) ||
+                 std::find(kOther.begin(), kOther.end(), entry.key) !=
+                     kOther.end();
+        });
   }
 
   std::span<const MetadataEntry> entries_;
