@@ -115,7 +115,15 @@ def blame(error: Exception, options: argparse.Namespace) -> int:
     return 3
 
 
+def open_closed_streams() -> None:
+    """A standard stream that is closed leads nowhere; else the next file that is opened takes its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))   # noqa: SIM115
+
+
 def main(argv: Optional[List[str]] = None) -> int:
+    open_closed_streams()
     top = parser()
     words = sys.argv[1:] if argv is None else argv
     if is_for_program(words, top):

@@ -14,7 +14,7 @@ import os
 import sys
 import tempfile
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
 from . import odd_bytes, program
 from .arrays import read_npz
@@ -359,8 +359,9 @@ def _pairs(outputs: Sequence[Recorded], values: Sequence[Tuple[Tap, List[Found]]
     left, free = list(outputs), sorted(values, key=lambda value: value[0].node)
     for recorded in outputs:
         for tap, candidates in free:
-            named = [found for found in candidates if recorded.value is not None and found.real.value == recorded.value]
-            found = _fitting(recorded, named)
+            # All of them: a quantizer that took the place of a Relu gives its name to what the Relu read.
+            named = recorded.value is not None and any(found.real.value == recorded.value for found in candidates)
+            found = _fitting(recorded, candidates) if named else []
             if found:
                 pairs.append(Pair(recorded, tap, found))
                 left = [other for other in left if other is not recorded]
@@ -664,7 +665,10 @@ def _same_inputs(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 def run(options: Any) -> int:
     """What `python -m onnx_tag compare` does; returns the exit code."""
     import shlex
-    words = shlex.split(options.tag_options)
+    try:
+        words = shlex.split(options.tag_options)
+    except ValueError as error:
+        raise CompareError(f"--tag-options: {error}") from None
     files = Inputs()
     files.add_model(options.a, "A")
     if options.model:
@@ -707,7 +711,7 @@ def run(options: Any) -> int:
         found = compare(a, b, inputs, modules=options.module, tolerance=tolerance, batch=options.batch,
                         most=options.select or 5)
     if options.select is not None:
-        return _select(found, a, options.tool, words)
+        return _select(found, a, b, options.tool, words)
     return _tell(found, options, files)
 
 
@@ -724,7 +728,12 @@ def _overflowing(found: Comparison, a: OnnxSide) -> List[str]:
     return [*large, *(reader for module in large for reader in readers(module))]
 
 
-def _select(found: Comparison, a: Any, tool: str, words: Sequence[str]) -> int:
+def _quoted(words: Iterable[str]) -> str:
+    """Values of a query."""
+    return ", ".join("'" + word.replace("\\", "\\\\").replace("'", "\\'") + "'" for word in words)
+
+
+def _select(found: Comparison, a: Any, b: OnnxSide, tool: str, words: Sequence[str]) -> int:
     """Prints what must stay in a higher precision, by the names of A."""
     if not isinstance(a, OnnxSide):
         raise CompareError("--select prints names of A, so A must be an ONNX file")
@@ -732,8 +741,12 @@ def _select(found: Comparison, a: Any, tool: str, words: Sequence[str]) -> int:
     if not modules:
         print("onnx_tag: no module loses more than its inputs did", file=sys.stderr)
         return 1
-    quoted = ", ".join("'" + module.replace("\\", "\\\\").replace("'", "\\'") + "'" for module in modules)
-    answer = program.run(["select", model, f"under in ({quoted})", "--for", tool, "--skip-unaddressable",
+    # A static quantizer rounds a result where it is made: what the modules read must be exact, too.
+    rounds = any(node.op == "QuantizeLinear" for node in b.graph.nodes)
+    made = (node for module in modules if rounds for node in a.graph.makers_of(module))
+    makers = dict.fromkeys(node.name for node in made if node.name)
+    query = f"under in ({_quoted(modules)})" + (f" or name in ({_quoted(makers)})" if makers else "")
+    answer = program.run(["select", model, query, "--for", tool, "--skip-unaddressable",
                           *(["--exclude"] if tool in _LEAVES_ALONE else []), *words])
     print("onnx_tag: stay in a higher precision: " + printable(", ".join(modules)), file=sys.stderr)
     print(answer.err, end="", file=sys.stderr)

@@ -65,6 +65,7 @@ class Node(NamedTuple):
     module: Optional[str]
     confidence: Optional[str]
     line: Optional[SourceLine]                              # of the Python code that made it
+    name: str = ""
 
 
 class Real(NamedTuple):
@@ -92,7 +93,7 @@ class Graph:
         # A module that was found in the graph alone has an invented name: at best a guess at a name of A.
         self.nodes = [Node(row["index"], row["op"], tuple(row["inputs"]), tuple(row["outputs"]), row["module"],
                            "low" if row["source"] == "structure" else row["confidence"],
-                           SourceLine.from_json(row["source_line"]) if row.get("source_line") else None)
+                           SourceLine.from_json(row["source_line"]) if row.get("source_line") else None, row["name"])
                       for row in document["nodes"] if row["graph"] == ""]
         self.producer = {value: node for node in self.nodes for value in node.outputs if value}
         self.readers: Dict[str, List[Node]] = {}
@@ -218,6 +219,16 @@ class Graph:
         inside = self.nodes_of.get(module, [])
         made = {value for node in inside for value in node.outputs}
         return {value for node in inside for value in node.inputs if value and value not in made}
+
+    def makers_of(self, module: str) -> List[Node]:
+        """The nodes that make what the module reads, behind what only moves values."""
+        found: Dict[int, Node] = {}
+        for value in self.inputs_of(module):
+            node = self.producer.get(value)
+            while node is not None and node.inputs and node.place not in found:
+                found[node.place] = node
+                node = self.producer.get(node.inputs[0]) if node.op in _HELPERS else None
+        return [found[place] for place in sorted(found)]
 
     def line_of(self, value: str) -> Optional[SourceLine]:
         """The line of code that made a value; of what was converted or rounded, the line of the original."""
@@ -360,6 +371,8 @@ class OnnxSide:
             kind = {"tensor(float16)": np.float16, "tensor(float)": np.float32, "tensor(double)": np.float64,
                     "tensor(int64)": np.int64, "tensor(int32)": np.int32}.get(value.type)
             try:
+                if array.dtype.kind == "c":                     # would lose a part without a word
+                    raise TypeError
                 feed[value.name] = array.astype(kind) if kind is not None and array.dtype != kind else array
             except (TypeError, ValueError):
                 raise InputError(f"{self.name}: the input {value.name!r} takes numbers, not {array.dtype}") from None

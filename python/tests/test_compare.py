@@ -5,6 +5,7 @@ import copy
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Tuple
 
@@ -496,3 +497,87 @@ def test_what_overflows_is_selected_with_its_readers(tmp_path: Path, capsys: pyt
             if node.name.startswith(("/blocks.1/up/", "/blocks.1/act/", "/blocks.1/down/"))}
     assert kept == want
     assert main(words) == 2 and "go together" in capsys.readouterr().err
+
+
+def with_outliers(path: Path, outlier: int, blocks: int = 5, width: int = 32) -> Any:
+    """Residual blocks with names of the TorchScript exporter; in one, channels have another scale (the same result)."""
+    chance = np.random.default_rng(0)
+    nodes, weights, x = [], [], "x"
+    for block in range(blocks):
+        up = chance.normal(0, width ** -0.5, (4 * width, width)).astype(np.float32)
+        down = chance.normal(0, (16 * width) ** -0.5, (width, 4 * width)).astype(np.float32)
+        if block == outlier:
+            up[:4] *= 200
+            down[:, :4] /= 200
+        made = {step: f"/blocks.{block}/{step}_output_0" for step in ("up/Gemm", "act/Relu", "down/Gemm", "Add")}
+        for layer, weight, read in (("up", up, x), ("down", down, made["act/Relu"])):
+            name = f"blocks.{block}.{layer}.weight"
+            weights.append(numpy_helper.from_array(weight, name))
+            nodes.append(onnx.helper.make_node("Gemm", [read, name], [made[f"{layer}/Gemm"]], transB=1,
+                                               name=f"/blocks.{block}/{layer}/Gemm"))
+        nodes.insert(-1, onnx.helper.make_node("Relu", [made["up/Gemm"]], [made["act/Relu"]],
+                                               name=f"/blocks.{block}/act/Relu"))
+        nodes.append(onnx.helper.make_node("Add", [x, made["down/Gemm"]], [made["Add"]], name=f"/blocks.{block}/Add"))
+        x = made["Add"]
+    info = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(nodes, "main", [info("x", 1, ["n", width])], [info(x, 1, ["n", width])], weights)
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], producer_name="pytorch")
+    model.ir_version = 8
+    onnx.save(model, path)
+    return chance
+
+
+def test_what_static_quantization_spoils_is_found_and_left_out(tmp_path: Path,
+                                                               capsys: pytest.CaptureFixture[str]) -> None:
+    import onnxruntime
+    from onnxruntime.quantization import CalibrationDataReader, QuantFormat, quantize_static
+    path, low = str(tmp_path / "net.onnx"), str(tmp_path / "low.onnx")
+    chance = with_outliers(tmp_path / "net.onnx", outlier=3)
+    rows = [chance.normal(0, 1, (64, 32)).astype(np.float32) for _ in range(4)]
+    np.savez(tmp_path / "x.npz", x=rows[0])
+
+    class Rows(CalibrationDataReader):                      # type: ignore[misc]
+        def __init__(self) -> None:
+            self.left = iter(rows)
+
+        def get_next(self) -> Any:
+            x = next(self.left, None)
+            return None if x is None else {"x": x}
+
+    def run(model: str) -> np.ndarray:
+        session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+        return np.asarray(session.run(None, {"x": rows[0]})[0])
+    quantize_static(path, low, Rows(), quant_format=QuantFormat.QDQ)
+    words = ["compare", path, low, "--inputs", str(tmp_path / "x.npz")]
+    assert main([*words, "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    # A quantizer stands for the Relu: its module is as good as what it reads.
+    worst = {row["module"]: row["sqnr_db"] for row in told["modules"]}
+    assert worst["blocks.0.act"] > 25
+    assert told["worst"][0] == "blocks.3.down"
+    assert main([*words, "--select", "worst:2", "--for", "ort-quant"]) == 0
+    left_out = json.loads(capsys.readouterr().out)["nodes_to_exclude"]
+    nodes = {f"/blocks.3/{part}" for part in ("up/Gemm", "act/Relu", "down/Gemm")}
+    assert nodes <= set(left_out)
+    assert {name.removesuffix("_MatMul").removesuffix("_Add") for name in left_out} <= nodes | {"/blocks.2/Add"}
+    mixed = str(tmp_path / "mixed.onnx")
+    quantize_static(path, mixed, Rows(), quant_format=QuantFormat.QDQ, nodes_to_exclude=left_out)
+    exact = run(path)
+    assert 5 * np.abs(run(mixed) - exact).mean() < np.abs(run(low) - exact).mean()
+
+
+def test_hostile_words_inputs_and_streams(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = tmp_path / "net.onnx"
+    with_outliers(model, outlier=0, blocks=1)
+    inputs = tmp_path / "x.npz"
+    np.savez(inputs, x=np.ones((2, 32), np.complex64))
+    words = ["compare", str(model), str(model), "--inputs", str(inputs)]
+    assert main(words) == 3 and "takes numbers" in capsys.readouterr().err
+    np.savez(inputs, x=np.ones((2, 32), np.float32))
+    assert main([*words, "--tag-options", "'"]) == 2 and "--tag-options" in capsys.readouterr().err
+    before = model.read_bytes()
+    for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+        ran = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-m", "onnx_tag", *words],
+                             capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+        assert (ran.returncode, ran.stderr) == (0, ""), closed
+    assert model.read_bytes() == before

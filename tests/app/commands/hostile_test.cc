@@ -136,6 +136,21 @@ TEST_F(HostileTest, RepetitionIsNotMultiplied) {
   EXPECT_LT(Growth(model), 5);
 }
 
+// `explain` says who reads a value behind quantizers.
+TEST_F(HostileTest, QuantizersThatReadOneAnotherEnd) {
+  schema::ModelProto model = Empty();
+  schema::GraphProto& graph = *model.mutable_graph();
+  AddNode(graph, "QuantizeLinear", "/a/Q", {"x", "d"}, {"q"});
+  AddNode(graph, "DequantizeLinear", "/a/D", {"q", "x"}, {"d"});
+  for (int i = 0; i < 60; ++i) {
+    AddNode(graph, "DequantizeLinear", "/a/" + V(i), {V(i), V(i)}, {V(i + 1)});
+  }
+  const std::string path = folder_.Write("m.onnx", model.SerializeAsString());
+  for (const std::string node : {"/a/Q", "/a/D", "/a/v0"}) {
+    EXPECT_EQ(RunCli({"explain", path, node}).exit, 0) << node;
+  }
+}
+
 TEST_F(HostileTest, NamesAreHarmlessOnEveryStream) {
   using std::string_literals::operator""s;
   const std::string evil = "\x1b]0;x\x07<script>\"'\n\r\0\x9b"s;

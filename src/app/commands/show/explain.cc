@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <unordered_set>
 
 #include "app/commands/commands.h"
 #include "app/commands/read/modules.h"
@@ -227,11 +228,14 @@ bool IsQuantizer(const Model& model, NodeId node) {
 std::string ReadersText(const Model& model, ValueId value) {
   std::vector<NodeId> readers;
   std::vector<ValueId> open = {value};
+  // Each once: quantizers of a hostile file may read one another.
+  std::unordered_set<ValueId> seen = {value};
   for (std::size_t i = 0; i < open.size(); ++i) {
     for (const NodeId reader : model.Consumers(open[i])) {
       if (IsQuantizer(model, reader) && !model.Outputs(reader).empty() &&
           model.Outputs(reader)[0] != kNo<ValueId>) {
-        open.push_back(model.Outputs(reader)[0]);
+        const ValueId next = model.Outputs(reader)[0];
+        if (seen.insert(next).second) open.push_back(next);
       } else {
         readers.push_back(reader);
       }
