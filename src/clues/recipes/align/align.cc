@@ -27,33 +27,17 @@ enum Move : std::int16_t {
   kFirstJump = 3
 };
 
-Score WeightOf(Weight weight) {
-  switch (weight) {
-    case Weight::kHeavy:
-      return 3 * kUnit;
-    case Weight::kMiddle:
-      return kUnit;
-    case Weight::kLight:
-      return kUnit * 2 / 5;
-  }
-  return kUnit;
-}
-
-Score InsertCost(const Step& step) {
-  return step.weight == Weight::kHeavy    ? 2 * kUnit
-         : step.weight == Weight::kMiddle ? kUnit / 2
-                                          : kUnit / 5;
-}
+// By Weight.
+constexpr Score kInsertCosts[] = {kUnit / 5, kUnit / 2, 2 * kUnit};
+constexpr Score kDeleteCosts[] = {kUnit / 5, kUnit / 2, 3 * kUnit};
 
 Score DeleteCost(const Step& step) {
   if (step.batch_norm) return kUnit * 3 / 10;  // most tools fold it away
-  return step.weight == Weight::kHeavy    ? 3 * kUnit
-         : step.weight == Weight::kMiddle ? kUnit / 2
-                                          : kUnit / 5;
+  return kDeleteCosts[static_cast<std::size_t>(step.weight)];
 }
 
 Score MatchScore(const Step& a, const Step& b) {
-  const Score weight = WeightOf(a.weight);
+  const Score weight = ScoreOf(a.weight);
   if (a.label == b.label) {
     Score score = weight;
     if (a.inputs == b.inputs) score += weight / 4;
@@ -160,7 +144,8 @@ class Aligner {
   void Advance(std::size_t i, const std::vector<Score>& row,
                const std::vector<Score>& from, std::vector<Score>& to) {
     std::int16_t* const moves = &moves_[(i + 1) * width_];
-    const Score insert = InsertCost(query_.steps[i]);
+    const Score insert =
+        kInsertCosts[static_cast<std::size_t>(query_.steps[i].weight)];
     to[0] = from[0] - insert;
     moves[0] = kInsert;
     for (std::size_t j = 0; j + 1 < width_; ++j) {

@@ -70,10 +70,7 @@ class TokenFiller {
 class SidePlacer {
  public:
   SidePlacer(const File& file, IdVector<NodeId, Answer>& answers)
-      : file_(file),
-        flow_(file.graph.flow()),
-        model_(flow_.model()),
-        answers_(answers) {}
+      : file_(file), answers_(answers) {}
 
   void Run() {
     const auto& order = flow_.Order();
@@ -163,8 +160,8 @@ class SidePlacer {
   }
 
   const File& file_;
-  const DataFlow& flow_;
-  const Model& model_;
+  const DataFlow& flow_ = file_.graph.flow();
+  const Model& model_ = flow_.model();
   IdVector<NodeId, Answer>& answers_;
 };
 
