@@ -24,12 +24,7 @@ class Observer {
  public:
   Observer(const GraphFacts& graph, const ModuleEvidence& evidence,
            const Tagging& tagging)
-      : ops_(graph.ops),
-        evidence_(evidence),
-        parameters_(evidence.parameters),
-        model_(evidence.model),
-        tagging_(tagging),
-        observation_(tagging.modules) {}
+      : ops_(graph.ops), evidence_(evidence), tagging_(tagging) {}
 
   catalogue::Observation Observe() {
     SeeCalls();
@@ -200,10 +195,10 @@ class Observer {
 
   const Operators& ops_;
   const ModuleEvidence& evidence_;
-  const ParameterFacts& parameters_;
-  const Model& model_;
+  const ParameterFacts& parameters_ = evidence_.parameters;
+  const Model& model_ = evidence_.model;
   const Tagging& tagging_;
-  catalogue::Observation observation_;
+  catalogue::Observation observation_{tagging_.modules};
 };
 
 // Facts take precedence over the catalogue. If the catalogue would be certain

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "mapping/classes/catalogue/common_names.h"
 #include "mapping/classes/catalogue/equals.h"
 #include "mapping/classes/catalogue/matcher.h"
 
