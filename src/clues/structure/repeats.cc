@@ -1,10 +1,10 @@
-#include "clues/structure/repeats.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
 #include <unordered_map>
 #include <utility>
+
+#include "clues/structure/units.h"
 
 namespace onnx_tag::structure {
 namespace {
