@@ -176,7 +176,7 @@ class Arranger {
               ? of[from - range.first]
               : chains.max_size();
       if (chain == chains.max_size()) {
-        if (ins.size() > 1 || atoms_.Kind(i) == AtomKind::kJoin) continue;
+        if (ins.size() > 1) continue;
         of[i - range.first] = chains.size();
         chains.push_back({{i, i}, i});
         continue;
