@@ -21,13 +21,7 @@ constexpr OpKinds kMovesConstants = {OpKind::kCast,   OpKind::kReshape,
 
 class TokenMaker {
  public:
-  explicit TokenMaker(const GraphFacts& facts)
-      : facts_(facts),
-        model_(facts.model),
-        placed_(model_.node_count(), false),
-        of_quantizer_(model_.node_count(), false),
-        called_(model_.node_count(), kNo<GraphId>),
-        token_of_(model_.value_count(), kNo<NodeTokenId>) {
+  explicit TokenMaker(const GraphFacts& facts) : facts_(facts) {
     for (const FunctionCalls::Call& call : facts.calls.calls()) {
       called_[call.node] = model_.functions()[Index(call.function)].body;
     }
@@ -176,12 +170,15 @@ class TokenMaker {
   }
 
   const GraphFacts& facts_;
-  const Model& model_;
+  const Model& model_ = facts_.model;
   NodeTokens table_;
-  IdVector<NodeId, bool> placed_;
-  IdVector<NodeId, bool> of_quantizer_;
-  IdVector<NodeId, GraphId> called_;           // the body of the function
-  IdVector<ValueId, NodeTokenId> token_of_;    // the token it comes from
+  IdVector<NodeId, bool> placed_{model_.node_count()};
+  IdVector<NodeId, bool> of_quantizer_{model_.node_count()};
+  // The body of the function.
+  IdVector<NodeId, GraphId> called_{model_.node_count(), kNo<GraphId>};
+  // The token it comes from.
+  IdVector<ValueId, NodeTokenId> token_of_{model_.value_count(),
+                                           kNo<NodeTokenId>};
   IdVector<NodeTokenId, NodeTokenId> reader_;  // the last one that read it
 };
 

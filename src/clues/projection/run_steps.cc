@@ -24,10 +24,7 @@ struct Flow {
 class StepMaker {
  public:
   StepMaker(const RecordedProgram& recorded, const TorchOps& ops)
-      : recorded_(recorded),
-        ops_(ops),
-        flows_(recorded.flows.size()),
-        reader_(recorded.operations.size(), kNo<StepId>) {
+      : recorded_(recorded), ops_(ops) {
     for (const FlowId id : AllIds<FlowId>(flows_.size())) {
       flows_[id].depends_on_input = recorded.flows[id].kind == FlowKind::kInput;
       flows_[id].weight = recorded.flows[id].kind == FlowKind::kParameter;
@@ -137,8 +134,9 @@ class StepMaker {
 
   const RecordedProgram& recorded_;
   const TorchOps& ops_;
-  IdVector<FlowId, Flow> flows_;
-  IdVector<StepId, StepId> reader_;  // the last step that read a step
+  IdVector<FlowId, Flow> flows_{recorded_.flows.size()};
+  // The last step that read a step.
+  IdVector<StepId, StepId> reader_{recorded_.operations.size(), kNo<StepId>};
   RunSteps program_;
 };
 

@@ -42,11 +42,7 @@ bool IsQuiet(const Unit& unit) {
 class Arranger {
  public:
   Arranger(const Units& units, FoundTree& tree)
-      : units_(units),
-        atoms_(units.atoms()),
-        regions_(units.regions()),
-        tree_(tree),
-        module_of_(atoms_.size(), kNo<FoundId>) {}
+      : units_(units), tree_(tree), module_of_(atoms_.size(), kNo<FoundId>) {}
 
   std::vector<FoundId> Arrange(FoundId parent) {
     if (atoms_.size() > 0) {
@@ -180,7 +176,7 @@ class Arranger {
               ? of[from - range.first]
               : chains.max_size();
       if (chain == chains.max_size()) {
-        if (ins.size() > 1 || atoms_.Kind(i) == AtomKind::kJoin) continue;
+        if (ins.size() > 1) continue;
         of[i - range.first] = chains.size();
         chains.push_back({{i, i}, i});
         continue;
@@ -580,8 +576,8 @@ class Arranger {
   }
 
   const Units& units_;
-  const Atoms& atoms_;
-  const Regions& regions_;
+  const Atoms& atoms_ = units_.atoms();
+  const Regions& regions_ = units_.regions();
   FoundTree& tree_;
   std::vector<FoundId> module_of_;  // by atom
   int depth_ = 0;

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "clues/structure/repeats.h"
 #include "clues/structure/structure.h"
+#include "clues/structure/units.h"
 
 namespace onnx_tag {
 

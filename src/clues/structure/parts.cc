@@ -17,12 +17,7 @@ AtomKind KindOfComposite(CompositeKind kind) {
 
 }  // namespace
 
-ModelParts::ModelParts(const GraphFacts& graph)
-    : graph_(graph),
-      model_(graph.model),
-      heavy_(model_.node_count(), false),
-      group_of_(model_.node_count(), kNone),
-      outer_(model_.graph_count()) {
+ModelParts::ModelParts(const GraphFacts& graph) : graph_(graph) {
   FindHeavy();
   FindGroups();
   FindOuterReads();

@@ -86,11 +86,11 @@ class ModelParts {
   void FindOuterReads();
 
   const GraphFacts& graph_;
-  const Model& model_;
-  IdVector<NodeId, bool> heavy_;
-  IdVector<NodeId, std::uint32_t> group_of_;
+  const Model& model_ = graph_.model;
+  IdVector<NodeId, bool> heavy_{model_.node_count()};
+  IdVector<NodeId, std::uint32_t> group_of_{model_.node_count(), kNone};
   std::vector<Group> groups_;
-  IdVector<GraphId, std::vector<OuterRead>> outer_;
+  IdVector<GraphId, std::vector<OuterRead>> outer_{model_.graph_count()};
 };
 
 }  // namespace onnx_tag::structure

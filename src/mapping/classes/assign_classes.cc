@@ -1,7 +1,5 @@
 #include "mapping/classes/assign_classes.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -24,12 +22,7 @@ class Observer {
  public:
   Observer(const GraphFacts& graph, const ModuleEvidence& evidence,
            const Tagging& tagging)
-      : ops_(graph.ops),
-        evidence_(evidence),
-        parameters_(evidence.parameters),
-        model_(evidence.model),
-        tagging_(tagging),
-        observation_(tagging.modules) {}
+      : ops_(graph.ops), evidence_(evidence), tagging_(tagging) {}
 
   catalogue::Observation Observe() {
     SeeCalls();
@@ -200,47 +193,11 @@ class Observer {
 
   const Operators& ops_;
   const ModuleEvidence& evidence_;
-  const ParameterFacts& parameters_;
-  const Model& model_;
+  const ParameterFacts& parameters_ = evidence_.parameters;
+  const Model& model_ = evidence_.model;
   const Tagging& tagging_;
-  catalogue::Observation observation_;
+  catalogue::Observation observation_{tagging_.modules};
 };
-
-// Facts take precedence over the catalogue. If the catalogue would be certain
-// of another class, one of the two is wrong, and the user gets a note.
-void NoteContradictions(const catalogue::Observation& seen, Tagging& tagging) {
-  const ModuleTree& tree = tagging.modules;
-  bool any = false;
-  for (const ModuleId id : tree.All()) {
-    any |= !tree.Class(id).empty();
-  }
-  if (!any) return;
-  ModuleTree bare = tree;
-  for (const ModuleId id : bare.All()) {
-    bare.SetClass(id, "");
-  }
-  const catalogue::Observation blind(seen, bare);
-  const ClassAnswers found = IdentifyAdapted(blind, "");
-  std::size_t others = 0;
-  std::string first;
-  for (const ModuleId id : tree.All()) {
-    const ClassAnswer& answer = found[id];
-    if (tree.Class(id).empty() || !answer.known() ||
-        answer.confidence != Confidence::kCertain ||
-        answer.name == tree.Class(id)) {
-      continue;
-    }
-    if (others++ > 0) continue;
-    first = Message("the catalogue gives {} the class {}, but {} is recorded",
-                    tree.Shown(id), answer.name, tree.Class(id));
-  }
-  if (others == 0) return;
-  tagging.notes.push_back(
-      others == 1
-          ? first + "; the recorded class is used"
-          : fmt::format("{}, and {} more differ; the recorded classes are used",
-                        first, others - 1));
-}
 
 void Record(const ClassAnswer& answer, ModuleId id, Tagging& tagging) {
   tagging.modules.SetClass(id, answer.name);
@@ -351,7 +308,6 @@ void AssignClasses(const GraphFacts& graph, const ModuleEvidence& evidence,
         Observer(graph, evidence, tagging).Observe();
     if (knowledge.catalogue) {
       answers = IdentifyAdapted(seen, knowledge.hidden);
-      if (knowledge.hidden.empty()) NoteContradictions(seen, tagging);
     } else {
       answers.resize(tree.size());
     }

@@ -39,9 +39,7 @@ ModuleId OnlyChild(const ModuleTree& tree, ModuleId id, std::string_view atom) {
 class WrapperNamer {
  public:
   WrapperNamer(bool adapters_only_scale, Tagging& tagging)
-      : adapters_only_scale_(adapters_only_scale),
-        tagging_(tagging),
-        tree_(tagging.modules) {}
+      : adapters_only_scale_(adapters_only_scale), tagging_(tagging) {}
 
   void Run() {
     const std::vector<const ClassRule*> rules = RulesOf("wrapper");
@@ -115,7 +113,7 @@ class WrapperNamer {
 
   bool adapters_only_scale_;
   Tagging& tagging_;
-  const ModuleTree& tree_;
+  const ModuleTree& tree_ = tagging_.modules;
 };
 
 }  // namespace

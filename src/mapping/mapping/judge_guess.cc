@@ -15,19 +15,7 @@ class Referee {
  public:
   Referee(const GraphFacts& graph, const Structure& blocks,
           const ModuleTree& modules, const IdVector<NodeId, Tag>& tags)
-      : model_(graph.model),
-        modules_(modules),
-        tags_(tags),
-        found_(blocks),
-        total_(modules.size(), 0),
-        own_(modules.size(), 0),
-        has_copies_(modules.size(), false),
-        is_excess_(modules.size(), false),
-        sizes_(found_.size(), 0),
-        shares_(found_.size()),
-        fitting_(found_.size(), kNo<ModuleId>),
-        like_(found_.size(), kNo<ModuleId>),
-        is_stray_(model_.node_count(), false) {
+      : model_(graph.model), modules_(modules), tags_(tags), found_(blocks) {
     for (const NodeId node : model_.Nodes()) {
       if (!tags[node].tagged() || !graph.data.IsMadeBy(node) ||
           graph.ops.Is(node, {OpKind::kConstant, OpKind::kShapeOf}) ||
@@ -237,18 +225,19 @@ class Referee {
   const ModuleTree& modules_;
   const IdVector<NodeId, Tag>& tags_;
   const Structure& found_;
-  IdVector<ModuleId, std::uint32_t> total_;  // nodes in a module
-  IdVector<ModuleId, std::uint32_t> own_;    // and not in its parts
-  IdVector<ModuleId, bool> has_copies_;      // some node is in a copy
-  IdVector<ModuleId, bool> is_excess_;
-  IdVector<FoundId, std::uint32_t> sizes_;  // of copies
+  // Nodes in a module, and those that are not in its parts.
+  IdVector<ModuleId, std::uint32_t> total_{modules_.size()};
+  IdVector<ModuleId, std::uint32_t> own_{modules_.size()};
+  IdVector<ModuleId, bool> has_copies_{modules_.size()};  // a node is in a copy
+  IdVector<ModuleId, bool> is_excess_{modules_.size()};
+  IdVector<FoundId, std::uint32_t> sizes_{found_.size()};  // of copies
   // Of each copy: how many of its nodes are in a module.
-  IdVector<FoundId, std::map<ModuleId, std::uint32_t>> shares_;
-  IdVector<FoundId, ModuleId> fitting_;
-  IdVector<FoundId, ModuleId> like_;  // the same, but for one node
+  IdVector<FoundId, std::map<ModuleId, std::uint32_t>> shares_{found_.size()};
+  IdVector<FoundId, ModuleId> fitting_{found_.size(), kNo<ModuleId>};
+  IdVector<FoundId, ModuleId> like_ = fitting_;  // the same, but for one node
   std::map<ModuleId, FoundId> copies_;
   std::map<FoundId, List> lists_;  // of copies
-  IdVector<NodeId, bool> is_stray_;
+  IdVector<NodeId, bool> is_stray_{model_.node_count()};
   std::uint32_t compared_ = 0;  // nodes of copies
   std::uint32_t against_ = 0;
 };

@@ -27,11 +27,7 @@ class LawChecker {
         parameters_(parameters),
         scopes_(scopes),
         tags_(tags),
-        origins_(origins),
-        is_call_(model_.node_count(), false),
-        has_nodes_(modules.size(), false),
-        confirmed_(modules.size(), false),
-        other_path_(modules.size(), kUnknown) {
+        origins_(origins) {
     for (const NodeId node : model_.Nodes()) {
       if (tags[node].tagged() && !parameters.is_carrier[node]) {
         has_nodes_[tags[node].module] = true;
@@ -173,7 +169,6 @@ class LawChecker {
   // Finds the modules of the scopes that are complete.
   void SpellScopes() {
     const ScopeTable& scopes = scopes_.scopes;
-    spelled_.resize(scopes.size());
     spelled_[ScopeId{0}] = {.module = ModuleTree::kRoot, .complete = true};
     std::vector<std::string_view> atoms;
     // The id of a parent is smaller than the ids of its children.
@@ -277,11 +272,12 @@ class LawChecker {
   const ScopeFacts& scopes_;
   const IdVector<NodeId, Tag>& tags_;
   const std::vector<Origin>& origins_;
-  IdVector<NodeId, bool> is_call_;      // of a local function
-  IdVector<ModuleId, bool> has_nodes_;  // it or a module below
-  IdVector<ModuleId, bool> confirmed_;  // by a parameter of it or below
-  IdVector<ModuleId, ModuleId> other_path_;
-  IdVector<ScopeId, Spelled> spelled_;
+  IdVector<NodeId, bool> is_call_{model_.node_count()};  // of a local function
+  IdVector<ModuleId, bool> has_nodes_{tree_.size()};     // it or a module below
+  // By a parameter of it or below.
+  IdVector<ModuleId, bool> confirmed_{tree_.size()};
+  IdVector<ModuleId, ModuleId> other_path_{tree_.size(), kUnknown};
+  IdVector<ScopeId, Spelled> spelled_{scopes_.scopes.size()};
   std::unordered_map<std::string_view, std::vector<ModuleId>> by_atom_;
 };
 

@@ -81,16 +81,7 @@ bool NamesNothing(const GraphFacts& graph, const ModuleTree& modules,
 class Placer {
  public:
   Placer(const Model& model, Structure blocks, Tagging& tagging)
-      : model_(model),
-        tagging_(tagging),
-        tree_(tagging.modules),
-        named_(tree_.size()),
-        found_(std::move(blocks)),
-        around_(found_.size(), kNo<ModuleId>),
-        module_(found_.size(), kNo<ModuleId>),
-        is_list_(found_.size(), false),
-        spans_(found_.size()),
-        reasons_(found_.size(), nullptr) {
+      : model_(model), tagging_(tagging), found_(std::move(blocks)) {
     FindAround();
     for (const FoundId id : found_.Modules()) {
       if (found_[id].kind == FoundKind::kCopy)
@@ -290,14 +281,15 @@ class Placer {
 
   const Model& model_;
   Tagging& tagging_;
-  ModuleTree& tree_;
-  const std::size_t named_;  // modules before any was added
+  ModuleTree& tree_ = tagging_.modules;
+  const std::size_t named_ = tree_.size();  // modules before any was added
   const Structure found_;
-  IdVector<FoundId, ModuleId> around_;  // kNo: none of its nodes is tagged
-  IdVector<FoundId, ModuleId> module_;
-  IdVector<FoundId, bool> is_list_;  // of copies
-  IdVector<FoundId, Span> spans_;
-  IdVector<FoundId, const std::string*> reasons_;
+  // kNo: none of its nodes is tagged.
+  IdVector<FoundId, ModuleId> around_{found_.size(), kNo<ModuleId>};
+  IdVector<FoundId, ModuleId> module_ = around_;
+  IdVector<FoundId, bool> is_list_{found_.size()};  // of copies
+  IdVector<FoundId, Span> spans_{found_.size()};
+  IdVector<FoundId, const std::string*> reasons_{found_.size()};
   std::map<std::pair<ModuleId, std::string>, std::uint32_t> clashes_;
   std::vector<FoundId> new_;
   FoundClaims result_;

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "core/graph/walk.h"
 #include "core/hierarchy/name_parts.h"
 #include "mapping/roles/role_facts.h"
 
@@ -46,27 +47,19 @@ struct OwnCode {
 
 class ModuleMeanings {
  public:
-  explicit ModuleMeanings(RoleFacts& facts)
-      : facts_(facts),
-        model_(facts.model),
-        tree_(facts.tagging.modules),
-        code_(tree_.size()),
-        work_(tree_.size()),
-        expands_(tree_.size(), false),
-        parts_(tree_.size(), Component::kNone),
-        to_output_(FindOutputs()),
-        last_weight_(tree_.size(), kNo<ModuleId>) {}
+  explicit ModuleMeanings(RoleFacts& facts) : facts_(facts) {}
 
   void Run() {
     for (const NodeId node : model_.Nodes()) ReadNode(node);
     // A module's id is greater than its parent's.
     for (std::size_t i = tree_.size(); i-- > 0;) {
-      work_[i].Add(code_[i].work);
-      if (i > 0) work_[Index(tree_.Parent(MakeId<ModuleId>(i)))].Add(work_[i]);
+      const auto id = MakeId<ModuleId>(i);
+      work_[id].Add(code_[id].work);
+      if (i > 0) work_[tree_.Parent(id)].Add(work_[id]);
     }
     for (const ModuleId id : tree_.All()) {
       if (id != ModuleTree::kRoot && HasWeight(id) && IsElement(id)) {
-        ModuleId& last = last_weight_[Index(tree_.Parent(id))];
+        ModuleId& last = last_weight_[tree_.Parent(id)];
         if (last == kNo<ModuleId> || Later(id, last)) last = id;
       }
     }
@@ -85,7 +78,7 @@ class ModuleMeanings {
   void ReadNode(NodeId node) {
     const ModuleId module = facts_.tagging.tags[node].module;
     if (module == kNo<ModuleId>) return;
-    OwnCode& code = code_[Index(module)];
+    OwnCode& code = code_[module];
     const bool product = facts_.Is(node, OpKind::kProduct);
     const int data = product ? facts_.DataInputs(node) : 0;
     const auto inputs = model_.Inputs(node);
@@ -96,7 +89,7 @@ class ModuleMeanings {
     // What standardizes a weight says nothing about the data.
     const bool runs = facts_.DataInputs(node) > 0;
     code.norm |= runs && facts_.IsNorm(node);
-    code.makes_output |= to_output_[Index(node)];
+    code.makes_output |= to_output_[node];
     if (facts_.HasWeight(node)) code.weighted = node;
     ReadWork(node, data, code.work);
     if (!runs && !facts_.Is(node, OpKind::kConstant)) return;
@@ -117,18 +110,34 @@ class ModuleMeanings {
   }
 
   // By node: its result is an output of the model, perhaps in another shape.
-  std::vector<bool> FindOutputs() const {
-    std::vector<bool> found(model_.node_count(), false);
+  IdVector<NodeId, bool> FindOutputs() const {
+    IdVector<NodeId, bool> found(model_.node_count(), false);
     for (std::size_t i = model_.node_count(); i-- > 0;) {
-      for (const ValueId output : model_.Outputs(MakeId<NodeId>(i))) {
+      const auto node = MakeId<NodeId>(i);
+      for (const ValueId output : model_.Outputs(node)) {
         if (output == kNo<ValueId>) continue;
         const auto readers = model_.Consumers(output);
-        found[i] = found[i] || model_[output].is_output ||
-                   (readers.size() == 1 && IsTransparent(readers[0]) &&
-                    found[Index(readers[0])]);
+        found[node] = found[node] || model_[output].is_output ||
+                      (readers.size() == 1 && IsTransparent(readers[0]) &&
+                       found[readers[0]]);
       }
     }
     return found;
+  }
+
+  // What makes the first input that is data, and whether another one is, too.
+  std::pair<NodeId, bool> DataBefore(NodeId node) const {
+    NodeId first = kNo<NodeId>;
+    for (const ValueId input : model_.Inputs(node)) {
+      const NodeId producer = facts_.Producer(input);
+      if (producer == kNo<NodeId> || facts_.IsConstant(input) ||
+          facts_.IsShape(producer) || facts_.IsScale(input)) {
+        continue;
+      }
+      if (first != kNo<NodeId>) return {first, true};
+      first = producer;
+    }
+    return {first, false};
   }
 
   // The node whose result this one reads as data, in front of what only moves
@@ -136,18 +145,10 @@ class ModuleMeanings {
   NodeId Before(NodeId node) const {
     constexpr int kLongest = 8;
     for (int step = 0; step < kLongest; ++step) {
-      NodeId before = kNo<NodeId>;
-      for (const ValueId input : model_.Inputs(node)) {
-        const NodeId producer = facts_.Producer(input);
-        if (producer == kNo<NodeId> || facts_.IsConstant(input) ||
-            facts_.IsShape(producer) || facts_.IsScale(input)) {
-          continue;
-        }
-        if (before != kNo<NodeId>) return kNo<NodeId>;
-        before = producer;
-      }
-      if (before == kNo<NodeId> || !IsTransparent(before)) return before;
-      node = before;
+      const auto [first, several] = DataBefore(node);
+      if (first == kNo<NodeId> || several) return kNo<NodeId>;
+      if (!IsTransparent(first)) return first;
+      node = first;
     }
     return kNo<NodeId>;
   }
@@ -201,13 +202,13 @@ class ModuleMeanings {
     }
     if (first == kNo<ModuleId>) return;
     const ModuleId module = facts_.tagging.tags[last].module;
-    expands_[Index(tree_.CommonAncestor(first, module))] = true;
+    expands_[tree_.CommonAncestor(first, module)] = true;
     if (!IsJoined(last) || first == module) return;
     // A quantized SiLU is a product of the same with itself.
     const bool gated = beside != kNo<ModuleId> && beside != first;
-    parts_[Index(module)] = Component::kDown;
-    parts_[Index(first)] = gated ? Component::kGate : Component::kUp;
-    if (gated) parts_[Index(beside)] = Component::kUp;
+    parts_[module] = Component::kDown;
+    parts_[first] = gated ? Component::kGate : Component::kUp;
+    if (gated) parts_[beside] = Component::kUp;
   }
 
   // What the quantizers at the node have quantized.
@@ -235,7 +236,7 @@ class ModuleMeanings {
   ModuleId ProductBefore(NodeId node) const {
     for (int step = 0; step < 16 && node != kNo<NodeId>; ++step) {
       if (facts_.HasWeight(node)) break;
-      node = FirstData(node);
+      node = DataBefore(node).first;
     }
     return node == kNo<NodeId> || !facts_.Is(node, OpKind::kProduct)
                ? kNo<ModuleId>
@@ -258,21 +259,8 @@ class ModuleMeanings {
     return false;
   }
 
-  // What makes the first input that is data.
-  NodeId FirstData(NodeId node) const {
-    for (const ValueId input : model_.Inputs(node)) {
-      if (!facts_.IsConstant(input) && !facts_.IsScale(input)) {
-        const NodeId producer = facts_.Producer(input);
-        if (producer != kNo<NodeId> && !facts_.IsShape(producer)) {
-          return producer;
-        }
-      }
-    }
-    return kNo<NodeId>;
-  }
-
   bool HasWeight(ModuleId id) const {
-    const OwnCode& code = code_[Index(id)];
+    const OwnCode& code = code_[id];
     return code.work.linears > 0 || code.work.convolutions > 0;
   }
 
@@ -288,7 +276,7 @@ class ModuleMeanings {
 
   // Adds the evidence of the operations to the evidence of the name.
   void Refine(ModuleId id, const Meaning& around, Meaning& meaning) const {
-    const OwnCode& code = code_[Index(id)];
+    const OwnCode& code = code_[id];
     const bool leaf = facts_.modules[id].leaf;
     if (leaf && meaning == Of(RoleType::kEmbedding, Component::kWord) &&
         !code.lookup && HasWeight(id)) {
@@ -301,7 +289,7 @@ class ModuleMeanings {
       meaning = Of(RoleType::kHead, Component::kClassifier);
     }
     // Only the last part of a Sequential makes the logits.
-    const ModuleId last = last_weight_[Index(tree_.Parent(id))];
+    const ModuleId last = last_weight_[tree_.Parent(id)];
     if (around.component == Component::kClassifier &&
         meaning.component == Component::kClassifier && IsElement(id) &&
         last != kNo<ModuleId> && id != last && Later(last, id)) {
@@ -332,7 +320,7 @@ class ModuleMeanings {
   // called `attn` does not attend.
   bool Contradicts(ModuleId id, const Meaning& meaning,
                    const Meaning& around) const {
-    const Work& work = work_[Index(id)];
+    const Work& work = work_[id];
     switch (meaning.type) {
       case RoleType::kNormalization:
         return work.convolutions > 0 || work.linears > 1 || work.attends() ||
@@ -362,7 +350,7 @@ class ModuleMeanings {
   // is no output: nothing that classifies does so.
   bool FeedsWeight(ModuleId id) const {
     constexpr std::size_t kMost = 40;
-    const OwnCode& code = code_[Index(id)];
+    const OwnCode& code = code_[id];
     if (code.weighted == kNo<NodeId> || code.makes_output) return false;
     std::vector<NodeId> open = {code.weighted};
     for (std::size_t i = 0; i < open.size() && open.size() < kMost; ++i) {
@@ -383,9 +371,9 @@ class ModuleMeanings {
 
   // A block of a layer: it widens, applies an activation, and narrows.
   bool IsFeedForward(ModuleId id) const {
-    const Work& work = work_[Index(id)];
+    const Work& work = work_[id];
     return !facts_.modules[id].leaf && facts_.modules[id].listed &&
-           expands_[Index(id)] && work.linears <= 3 && work.convolutions == 0 &&
+           expands_[id] && work.linears <= 3 && work.convolutions == 0 &&
            !work.attends() && !work.recurrent && !work.pools;
   }
 
@@ -421,9 +409,9 @@ class ModuleMeanings {
     module.listed = facts_.modules[parent].listed || IsElement(id);
     const Meaning around = facts_.modules[parent].meaning;
     module.region = facts_.modules[parent].region;
-    const OwnCode& code = code_[Index(id)];
+    const OwnCode& code = code_[id];
     if (module.leaf && code.norm && !HasWeight(id) && !code.lookup &&
-        !work_[Index(id)].attends()) {
+        !work_[id].attends()) {
       module.meaning = Of(RoleType::kNormalization);
     } else if (const RoleLine* line = FirstFitting(id, around)) {
       module.meaning = line->meaning;
@@ -436,9 +424,9 @@ class ModuleMeanings {
         module.meaning.component = Component::kNone;
       }
       // An MLP may stand beside the attention, or even in its module.
-      const bool part = module.leaf && parts_[Index(id)] != Component::kNone;
+      const bool part = module.leaf && parts_[id] != Component::kNone;
       if (part && (!around.typed() || around.type == RoleType::kAttention)) {
-        module.meaning = Of(RoleType::kFeedForward, parts_[Index(id)]);
+        module.meaning = Of(RoleType::kFeedForward, parts_[id]);
       } else if (!around.typed()) {
         module.meaning =
             IsFeedForward(id) ? Of(RoleType::kFeedForward) : FromCode(id);
@@ -465,7 +453,7 @@ class ModuleMeanings {
   }
 
   Meaning FromCode(ModuleId id) const {
-    const OwnCode& code = code_[Index(id)];
+    const OwnCode& code = code_[id];
     Meaning meaning;
     if (!facts_.modules[id].leaf) return meaning;
     if (code.by_op.type == RoleType::kRecurrent ||
@@ -485,16 +473,16 @@ class ModuleMeanings {
   static constexpr std::uint32_t kFaint = 0x20000;
 
   RoleFacts& facts_;
-  const Model& model_;
-  const ModuleTree& tree_;
-  std::vector<OwnCode> code_;
-  std::vector<Work> work_;
-  std::vector<bool> expands_;  // by module: see ReadExpansion()
-  // By module: what it is in a feed-forward whose result is added to what it
-  // started from.
-  std::vector<Component> parts_;
-  std::vector<bool> to_output_;
-  std::vector<ModuleId> last_weight_;  // by list: its last element with one
+  const Model& model_ = facts_.model;
+  const ModuleTree& tree_ = facts_.tagging.modules;
+  IdVector<ModuleId, OwnCode> code_{tree_.size()};
+  IdVector<ModuleId, Work> work_{tree_.size()};
+  IdVector<ModuleId, bool> expands_{tree_.size()};  // see ReadExpansion()
+  // What it is in a feed-forward whose result is added to what it started from.
+  IdVector<ModuleId, Component> parts_{tree_.size()};
+  IdVector<NodeId, bool> to_output_ = FindOutputs();
+  // Of a list: its last element with a weight.
+  IdVector<ModuleId, ModuleId> last_weight_{tree_.size(), kNo<ModuleId>};
 };
 
 }  // namespace

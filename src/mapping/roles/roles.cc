@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/graph/walk.h"
 #include "core/tagging/role_index.h"
 #include "mapping/roles/role_facts.h"
 
@@ -13,10 +14,7 @@ namespace {
 
 class RoleRules {
  public:
-  explicit RoleRules(RoleFacts& facts)
-      : facts_(facts),
-        model_(facts.model),
-        meanings_(facts.model.node_count()) {}
+  explicit RoleRules(RoleFacts& facts) : facts_(facts) {}
 
   Meaning Classify(NodeId node) {
     Meaning meaning = Decide(node);
@@ -262,11 +260,9 @@ class RoleRules {
     if (facts_.graph.ops[node] != Op::kMul) return false;
     bool activation = false;
     bool up = false;
-    for (const ValueId input : model_.Inputs(node)) {
-      const NodeId producer = facts_.Producer(input);
-      if (producer == kNo<NodeId>) continue;
-      activation |= meanings_[producer].type == RoleType::kActivation;
-      up |= meanings_[producer].type == RoleType::kFeedForward;
+    for (const NodeId maker : Makers(model_, node)) {
+      activation |= meanings_[maker].type == RoleType::kActivation;
+      up |= meanings_[maker].type == RoleType::kFeedForward;
     }
     return activation && up;
   }
@@ -277,11 +273,8 @@ class RoleRules {
   bool JoinsFeedForward(NodeId node) const {
     if (!facts_.IsJoin(node)) return false;
     int downs = 0;
-    for (const ValueId input : model_.Inputs(node)) {
-      const NodeId producer = facts_.Producer(input);
-      downs +=
-          producer != kNo<NodeId> &&
-          meanings_[producer] == Of(RoleType::kFeedForward, Component::kDown);
+    for (const NodeId maker : Makers(model_, node)) {
+      downs += meanings_[maker] == Of(RoleType::kFeedForward, Component::kDown);
     }
     return downs == 1;
   }
@@ -420,14 +413,12 @@ class RoleRules {
 
   // The sum of features and position embeddings.
   bool AddsPositions(NodeId node) const {
-    if (!facts_.Is(node, OpKind::kSum)) return false;
-    const auto inputs = model_.Inputs(node);
-    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
-      const NodeId producer = facts_.Producer(input);
-      const ModuleMeaning* from = facts_.Module(producer);
-      return from != nullptr && from->own.type == RoleType::kEmbedding &&
-             meanings_[producer].component == Component::kPosition;
-    });
+    return facts_.Is(node, OpKind::kSum) &&
+           !ForEachMaker(model_, node, [&](NodeId maker) {
+             const ModuleMeaning* from = facts_.Module(maker);
+             return from == nullptr || from->own.type != RoleType::kEmbedding ||
+                    meanings_[maker].component != Component::kPosition;
+           });
   }
 
   // Whether the producer of the value has a role that is passed on. Rows looked
@@ -538,8 +529,8 @@ class RoleRules {
   }
 
   RoleFacts& facts_;
-  const Model& model_;
-  IdVector<NodeId, Meaning> meanings_;  // so far
+  const Model& model_ = facts_.model;
+  IdVector<NodeId, Meaning> meanings_{model_.node_count()};  // so far
 };
 
 }  // namespace

@@ -12,7 +12,6 @@
 
 #include "base/text.h"
 #include "catalogue_maker/source.h"
-#include "mapping/classes/catalogue/common_names.h"
 
 namespace onnx_tag::catalogue {
 namespace {

@@ -39,6 +39,13 @@ struct Alignment {
   Stretch stretch;  // the aligned steps: all, or a part with free ends
 };
 
+// Of a match of two equal labels.
+constexpr std::int32_t ScoreOf(Weight weight) {
+  return weight == Weight::kHeavy    ? 3 * kUnit
+         : weight == Weight::kMiddle ? kUnit
+                                     : kUnit * 2 / 5;
+}
+
 // The score of the steps in `stretch` against themselves, with so many known
 // parameters.
 std::int64_t IdealScore(const Query& query, Stretch stretch,

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "clues/recipes/align/align.h"
-#include "clues/recipes/align/side_walk.h"
 #include "clues/recipes/tokens/program.h"
 
 namespace onnx_tag::recipes {
@@ -154,8 +153,7 @@ class Replayer {
         candidate_(*match.candidate),
         program_(match.candidate->ProgramIn(match.order)),
         alignment_(match.alignment),
-        match_(match.alignment.match),
-        steps_(file.steps[static_cast<std::size_t>(match.order)]),
+        steps_(file.StepsIn(match.order)),
         fit_(match.fit) {}
 
   Replayed Run() {
@@ -173,13 +171,12 @@ class Replayer {
     }
     for (std::size_t i = 0; i < steps_.size(); ++i) PlaceStep(i, doubtful);
     PlaceInstead();
-    SideWalk walk(file_.graph, candidate_, replayed_.tokens,
-                  file_.old_activations, replayed_.sides);
+    std::vector<TokenPair> aligned;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
-      const Answer& answer = AnswerAt(i);
-      if (match_[i] == kNone || !answer.path) continue;
-      walk.From(steps_[i].token, program_.steps[match_[i]].token, answer);
+      if (match_[i] == kNone || !AnswerAt(i).path) continue;
+      aligned.push_back({steps_[i].token, program_.steps[match_[i]].token});
     }
+    WalkSides(file_, candidate_, aligned, replayed_);
     return std::move(replayed_);
   }
 
@@ -451,7 +448,7 @@ class Replayer {
   const Candidate& candidate_;
   const Program& program_;
   const Alignment& alignment_;
-  std::vector<std::uint32_t> match_;
+  std::vector<std::uint32_t> match_ = alignment_.match;
   const std::vector<Step>& steps_;
   double fit_;
   std::vector<std::optional<Path>> paths_;

@@ -3,14 +3,16 @@
 #define ONNX_TAG_CLUES_RECIPES_ALIGN_REPLAY_H_
 
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "clues/recipes/align/align.h"
 #include "clues/recipes/align/candidates.h"
-#include "clues/recipes/align/side_walk.h"
 #include "clues/recipes/tokens/tokens.h"
+#include "onnx_tag/tagging.h"
 
 namespace onnx_tag::recipes {
 
@@ -33,7 +35,32 @@ struct File {
   PathSet known = {};  // modules of parameters and their ancestors
   // The steps are only a part of the file.
   bool is_part = false;
+
+  const std::vector<Step>& StepsIn(Order order) const {
+    return steps[static_cast<std::size_t>(order)];
+  }
 };
+
+// The answer for a token or node, and how it was found.
+//
+// How sure a path is, given that the recipe is right: certain if it and its
+// neighbours are aligned, high if there are gaps around it, medium if another
+// operation was recorded there, or its producers and consumers agree, else low.
+struct Answer {
+  std::optional<Path> path;
+  Confidence confidence = Confidence::kLow;
+  std::string_view because;  // what the module does: "runs this operation"
+  bool cut = false;          // a module around the right one
+};
+
+inline constexpr std::string_view kRunsIt = "runs this operation";
+
+// Converts `other`, a path of the recipe, to a path of the file, if
+// `recorded` corresponds to `here`. The part that both recorded paths share
+// comes from `here`. If `here` is shortened because its index is unknown, so is
+// the result. nullopt if an index would have to come from the recipe.
+std::optional<Answer> Relative(const Candidate& candidate, const Path& recorded,
+                               const Answer& here, const Path& other);
 
 struct Replayed {
   std::vector<Answer> tokens;
@@ -41,6 +68,15 @@ struct Replayed {
 };
 
 Replayed Replay(const File& file, const Match& match);
+
+// A token of the file, and the recorded one.
+using TokenPair = std::pair<std::uint32_t, std::uint32_t>;
+
+// side_walk.cc: follows constants and shape arithmetic backwards from aligned
+// tokens, which have a path, in file and recipe in parallel. Adds the paths to
+// `replayed.sides`.
+void WalkSides(const File& file, const Candidate& candidate,
+               const std::vector<TokenPair>& aligned, Replayed& replayed);
 
 // The list items whose index can be trusted after an alignment.
 

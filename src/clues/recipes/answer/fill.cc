@@ -70,10 +70,7 @@ class TokenFiller {
 class SidePlacer {
  public:
   SidePlacer(const File& file, IdVector<NodeId, Answer>& answers)
-      : file_(file),
-        flow_(file.graph.flow()),
-        model_(flow_.model()),
-        answers_(answers) {}
+      : file_(file), answers_(answers) {}
 
   void Run() {
     const auto& order = flow_.Order();
@@ -126,12 +123,9 @@ class SidePlacer {
           continue;
         }
         const std::size_t length = CommonLength(*common, path);
-        const bool at_index = path.size() > length && IsIndex(path[length]);
         if (length < common->size()) {
-          by_layers = at_index || IsIndex((*common)[length]);
+          by_layers = path.size() > length && IsIndex(path[length]);
           common->resize(length);
-        } else {
-          by_layers = by_layers || at_index;
         }
       }
     }
@@ -163,8 +157,8 @@ class SidePlacer {
   }
 
   const File& file_;
-  const DataFlow& flow_;
-  const Model& model_;
+  const DataFlow& flow_ = file_.graph.flow();
+  const Model& model_ = flow_.model();
   IdVector<NodeId, Answer>& answers_;
 };
 

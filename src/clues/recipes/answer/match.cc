@@ -316,8 +316,7 @@ class Matcher {
     std::optional<Match> best;
     for (const Order order : {Order::kFile, Order::kDepthFirst}) {
       const Program& program = candidate.ProgramIn(order);
-      const std::vector<Step>& steps =
-          file_.steps[static_cast<std::size_t>(order)];
+      const std::vector<Step>& steps = file_.StepsIn(order);
       if (steps.size() > 4 * kMiddle && !FitsMiddle(steps, anchor, program)) {
         continue;
       }
@@ -336,18 +335,16 @@ class Matcher {
   }
 
   double AlignedShare(const Match& match) const {
-    const auto& steps = file_.steps[static_cast<std::size_t>(match.order)];
-    double aligned = 0;
-    double all = 0;
+    const auto& steps = file_.StepsIn(match.order);
+    std::size_t aligned = 0;
+    std::size_t all = 0;
     for (std::size_t i = match.alignment.stretch.begin;
          i < match.alignment.stretch.end; ++i) {
-      const double weight = steps[i].weight == Weight::kHeavy    ? 3.0
-                            : steps[i].weight == Weight::kMiddle ? 1.0
-                                                                 : 0.4;
+      const auto weight = static_cast<std::size_t>(ScoreOf(steps[i].weight));
       all += weight;
       if (match.alignment.match[i] != kNone) aligned += weight;
     }
-    return all > 0 ? aligned / all : 0;
+    return Share(aligned, all);
   }
 
   BookAnswer ReplayBest() {
@@ -380,7 +377,7 @@ class Matcher {
 
   // Removes the answers before and after a part.
   void ForgetOutside(const Match& match, std::vector<Answer>& tokens) const {
-    const auto& steps = file_.steps[static_cast<std::size_t>(match.order)];
+    const auto& steps = file_.StepsIn(match.order);
     std::vector<bool> inside(tokens.size(), false);
     const Stretch& stretch = match.alignment.stretch;
     for (std::size_t i = stretch.begin; i < stretch.end; ++i) {

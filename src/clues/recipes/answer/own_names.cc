@@ -92,7 +92,7 @@ class Neighbours {
 
 std::vector<Answer> TransferRoles(const File& file, const Match& match) {
   const Program& program = match.candidate->ProgramIn(match.order);
-  const auto& steps = file.steps[static_cast<std::size_t>(match.order)];
+  const auto& steps = file.StepsIn(match.order);
   const auto paths = Decode(program, match.alignment);
   std::map<Path, BelowModule> below;
   for (std::size_t i = 0; i < steps.size(); ++i) {

@@ -94,10 +94,7 @@ struct Parameter {
 
 class AnchorFinder {
  public:
-  explicit AnchorFinder(const DataFlow& flow)
-      : flow_(flow),
-        model_(flow.model()),
-        parameter_(model_.value_count(), kNo<ValueId>) {
+  explicit AnchorFinder(const DataFlow& flow) : flow_(flow) {
     for (const Initializer& tensor : model_.initializers()) {
       if (flow.IsVisible(model_[tensor.value].graph)) {
         Name(tensor.value, tensor.rank);
@@ -179,9 +176,9 @@ class AnchorFinder {
   }
 
   const DataFlow& flow_;
-  const Model& model_;
-  // By value: the tensor that it passes on.
-  IdVector<ValueId, ValueId> parameter_;
+  const Model& model_ = flow_.model();
+  // The tensor that a value passes on.
+  IdVector<ValueId, ValueId> parameter_{model_.value_count(), kNo<ValueId>};
   std::unordered_map<ValueId, Parameter> named_;
   IdVector<NodeId, bool> carrier_{model_.node_count(), false};
 };
@@ -223,10 +220,7 @@ bool HasAlphaOne(Bytes node) {
 }  // namespace
 
 TokenGraph::TokenGraph(const GraphFacts& facts, GraphId body)
-    : flow_(facts, body),
-      anchors_(AnchorFinder(flow_).Run()),
-      token_of_(flow_.model().node_count(), kNone),
-      last_of_(flow_.model().node_count(), kNone) {
+    : flow_(facts, body), anchors_(AnchorFinder(flow_).Run()) {
   Build();
   Connect();
   MoveAnchors();

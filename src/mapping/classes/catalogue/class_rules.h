@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/graph/operators.h"
+
 namespace onnx_tag::catalogue {
 
 using Words = std::vector<std::string_view>;
@@ -58,6 +60,18 @@ constexpr std::array<std::string_view, 10> kTraitNames = {
 
 LeafKind KindOf(std::string_view class_name);
 bool Is(LeafKind kind, Trait trait);
+
+// A set of the operators that data/class_rules.txt names.
+using OperatorSet = std::uint64_t;
+
+// The set of one operator. An operator that the file does not name counts as
+// the operator that it is like; the set is empty if that is not named either
+// (Constant, Cast, Reshape).
+OperatorSet SetOf(Op op);
+
+// 1: a leaf of this kind has such operators; -1: it does not; 0: unknown.
+// `complete`: these are all operators of the module.
+int Fit(LeafKind kind, OperatorSet seen, bool complete);
 
 }  // namespace onnx_tag::catalogue
 

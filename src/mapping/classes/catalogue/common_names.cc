@@ -1,4 +1,4 @@
-#include "mapping/classes/catalogue/common_names.h"
+#include "generated/common_names.h"
 
 #include <cmath>
 #include <stdexcept>
@@ -7,7 +7,7 @@
 
 #include "base/parse_number.h"
 #include "base/text.h"
-#include "generated/common_names.h"
+#include "mapping/classes/catalogue/identify.h"
 
 namespace onnx_tag::catalogue {
 namespace {

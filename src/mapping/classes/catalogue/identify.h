@@ -78,6 +78,12 @@ bool Contradicts(const SeenModule& module, std::string_view class_name);
 // may compute the same.
 ClassAnswer GuessLeafClass(const SeenModule& module);
 
+// How much a name says about whose model a file is: an attribute with the
+// attribute of its owner, `self.query`, or `.norm` in a model itself; `*` is
+// any index. The rarity over the libraries of the catalogue: ln(libraries /
+// libraries that have it). A name that plain networks use says nothing: 0.
+double WeightOf(std::string_view owner, std::string_view name);
+
 }  // namespace onnx_tag::catalogue
 
 #endif  // ONNX_TAG_MAPPING_CLASSES_CATALOGUE_IDENTIFY_H_

@@ -1,5 +1,4 @@
-#include "mapping/classes/catalogue/leaf_classes.h"
-
+// What the operators of a leaf module say about its class.
 #include <algorithm>
 #include <optional>
 #include <stdexcept>

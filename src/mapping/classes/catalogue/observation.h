@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mapping/classes/catalogue/leaf_classes.h"
+#include "mapping/classes/catalogue/class_rules.h"
 #include "onnx_tag/hierarchy.h"
 
 namespace onnx_tag::catalogue {
