@@ -852,6 +852,162 @@ std::string OpenInputs(U32 n, U32 seed) {
   return graph.Model();
 }
 
+// n softmaxes end in one Concat, which a product reads.
+std::string SoftmaxFan(U32 n, U32 seed) {
+  Graph graph(seed);
+  Names all;
+  for (U32 i = 0; i < n; ++i) {
+    all.push_back(V(i));
+    graph.Step("Softmax", "x", V(i));
+  }
+  graph.Add("Concat", all, {"c"});
+  graph.Add("MatMul", {"c", "x"}, {"y"});
+  graph.Input("x");
+  graph.Output("y");
+  return graph.Model();
+}
+
+// n products read one constant without a name, two calls of n / 2 what is cut
+// from another.
+std::string Tables(U32 n, U32 seed, bool cut) {
+  Graph graph(seed);
+  graph.Weight("onnx::Mul_7", {4, 4});
+  graph.Weight("fc.weight", {4, 4});
+  graph.Add("MatMul", {"x", "fc.weight"}, {"d0"});
+  const U32 calls = cut ? 2 : 1;
+  for (U32 call = 0; call < calls; ++call) {
+    const std::string data = fmt::format("d{}", call);
+    const std::string table = cut ? fmt::format("t{}", call) : "onnx::Mul_7";
+    if (cut) graph.Add("Slice", {"onnx::Mul_7", "s", "e"}, {table});
+    Names all;
+    for (U32 i = 0; i < n / calls; ++i) {
+      all.push_back(fmt::format("m{}_{}", call, i));
+      graph.Add("Mul", {data, table}, {all.back()});
+    }
+    graph.Add("Concat", all, {fmt::format("d{}", call + 1)});
+  }
+  graph.Weight("s", {1});
+  graph.Weight("e", {1});
+  graph.Input("x");
+  graph.Output(fmt::format("d{}", calls));
+  return graph.Model();
+}
+
+// A value whose shape is asked for n times, and which n modules read.
+std::string ShapeReaders(U32 n, U32 seed) {
+  Graph graph(seed);
+  graph.Step("Relu", "x", "h");
+  for (U32 i = 0; i < n; ++i) graph.Step("Shape", "h", fmt::format("s{}", i));
+  for (U32 i = 0; i < n; ++i) {
+    const std::string own = fmt::format("m{}.p", i);
+    const std::string weight = fmt::format("m{}.q.weight", i);
+    graph.Weight(own, {4});
+    graph.Weight(weight, {4, 4});
+    graph.Add("Add", {"h", own}, {fmt::format("a{}", i)});
+    graph.Add("MatMul", {fmt::format("a{}", i), weight}, {V(i)});
+    graph.Output(V(i));
+  }
+  graph.Input("x");
+  return graph.Model();
+}
+
+std::string ReshapedForGemms(U32 n, U32 seed) {
+  Graph graph(seed);
+  graph.Weight("s", {2});
+  graph.Add("Reshape", {"x", "s"}, {"r"});
+  for (U32 i = 0; i < n; ++i) {
+    const std::string weight = fmt::format("l.{}.weight", i);
+    graph.Weight(weight, {4, 4});
+    graph.Add("Gemm", {"r", weight}, {V(i)});
+    graph.Output(V(i));
+  }
+  graph.Input("x");
+  return graph.Model();
+}
+
+// Modules for every way to cut a name, and n inlined calls with that name.
+std::string AllCuts(U32 n, U32 seed) {
+  Graph graph(seed);
+  std::string text;
+  for (U32 i = 0; i < 60; ++i) text += "a_";
+  std::vector<std::string> modules = {""};
+  for (U32 i = 0; modules.size() <= n; ++i) {
+    for (const std::string_view atom : {"a", "a_a"}) {
+      modules.push_back(modules[i].empty()
+                            ? std::string(atom)
+                            : fmt::format("{}.{}", modules[i], atom));
+    }
+  }
+  graph.Input("x");
+  std::string last = "x";
+  for (U32 i = 1; i <= n; ++i) {
+    const std::string weight = modules[i] + ".weight";
+    graph.Weight(weight, {4, 4});
+    graph.Add("MatMul", {last, weight}, {fmt::format("t__{}", i)},
+              fmt::format("MatMul_0__{}", i));
+    last = text + std::to_string(i);
+    graph.Step("Relu", fmt::format("t__{}", i), last,
+               fmt::format("Relu_1__{}", i));
+  }
+  graph.Output(last);
+  return graph.Model();
+}
+
+// Between inlined calls, n nodes of torchlib with numbers that fit no call.
+std::string StrayHelpers(U32 n, U32 seed) {
+  Graph graph(seed);
+  graph.Input("x");
+  std::string last = "x";
+  for (U32 call = 0; call < 6; ++call) {
+    const std::string weight = fmt::format("a.b.fc{}.weight", call);
+    graph.Weight(weight, {4, 4});
+    graph.Add("MatMul", {last, weight}, {fmt::format("a_b_fc{}_1", call)},
+              "MatMul_0");
+    last = fmt::format("a_b_fc{}_1", call);
+    for (U32 i = 0; call == 3 && i < n; ++i) {
+      graph.Step("Relu", last, V(i), fmt::format("n1000000_{}", i));
+      last = V(i);
+    }
+  }
+  graph.Output(last);
+  return graph.Model();
+}
+
+// n inlined calls, one in another; inside all of them n results of the caller.
+std::string DeepCalls(U32 n, U32 seed) {
+  Graph graph(seed);
+  graph.Weight("m.fc.weight", {4, 4});
+  graph.Input("x");
+  std::string last = "x";
+  const auto add = [&](std::string_view name, const std::string& value) {
+    graph.Step("Relu", last, value, name);
+    last = value;
+  };
+  for (U32 i = 1; i <= n; ++i) {
+    add(fmt::format("Relu_0__{}", i), fmt::format("t__{}", i));
+  }
+  for (U32 i = 0; i < n; ++i) add(fmt::format("Relu_{}__{}", i, n), V(i));
+  for (U32 i = n; i > 0; --i) {
+    add(fmt::format("Relu_9__{}", i), fmt::format("e__{}", i));
+  }
+  graph.Output(last);
+  return graph.Model();
+}
+
+// n compiled modules, each around what may be a model with adapters.
+std::string WrappedModels(U32 n, U32 seed) {
+  Graph graph(seed);
+  for (U32 i = 0; i < n; ++i) {
+    const std::string weight =
+        fmt::format("m{}._orig_mod.base_model.model.fc.weight", i);
+    graph.Weight(weight, {4, 4});
+    graph.Add("MatMul", {V(i), weight}, {V(i + 1)});
+  }
+  graph.Input("v0");
+  graph.Output(V(n));
+  return graph.Model();
+}
+
 constexpr auto kFamilies = std::to_array<Family>({
     {"second_calls", SecondCalls},
     {"chain_same",
@@ -1013,6 +1169,15 @@ constexpr auto kFamilies = std::to_array<Family>({
     {"open_inputs", OpenInputs},
     {"split_to_layers",
      [](U32 n, U32 seed) { return ManyOutputs(n, seed, true); }},
+    {"softmax_fan", SoftmaxFan},
+    {"table_readers", [](U32 n, U32 seed) { return Tables(n, seed, false); }},
+    {"table_calls", [](U32 n, U32 seed) { return Tables(n, seed, true); }},
+    {"shape_readers", ShapeReaders},
+    {"reshaped_for_gemms", ReshapedForGemms},
+    {"all_cuts", AllCuts},
+    {"stray_helpers", StrayHelpers},
+    {"deep_calls", DeepCalls},
+    {"wrapped_models", WrappedModels},
 });
 
 }  // namespace

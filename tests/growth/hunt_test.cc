@@ -25,11 +25,12 @@ constexpr double kSteepest = 1.15;
 constexpr U32 kFirstSize = 200;
 constexpr U32 kLastSize = 25'600;
 
-constexpr std::array<std::string_view, 24> kPieces = {
+constexpr std::array<std::string_view, 27> kPieces = {
     "chain",     "fan_out",  "fan_in",  "window",    "clique",    "ladder",
     "block",     "noise",    "product", "shared",    "parameter", "quantized",
     "split",     "output",   "input",   "long_name", "branch",    "capture",
-    "functions", "overload", "call",    "constant",  "norm",      "dynamo"};
+    "functions", "overload", "call",    "constant",  "norm",      "dynamo",
+    "hub",       "table",    "gemm"};
 constexpr U32 kNameStyles = 12;
 
 struct Piece {
@@ -90,6 +91,7 @@ class Grower {
   Grower(U32 n, U32 seed, bool names) : n_(n), graph_(seed), names_(names) {
     graph_.Input("x");
     graph_.Weight("shared.weight", {4, 4});
+    graph_.Weight("onnx::Mul_7", {4, 4});
     Id("x");
   }
 
@@ -247,6 +249,23 @@ class Grower {
       last_ = Node(name, {last_},
                    BytesField(7, "pkg") +
                        (overload.empty() ? "" : BytesField(8, overload)));
+    } else if (kind == "hub") {
+      // One node reads the first half of them, the others read that node.
+      if (i < n_ / 2) {
+        hub_.push_back(Node(op, {first}));
+      } else {
+        if (hub_value_.empty()) {
+          hub_value_ = Node("Concat", hub_.empty() ? Names{first} : hub_);
+        }
+        loose_.push_back(Node(op, {hub_value_}));
+      }
+    } else if (kind == "table") {
+      loose_.push_back(Node("Mul", {first, "onnx::Mul_7"}));
+    } else if (kind == "gemm") {
+      if (reshaped_.empty()) {
+        reshaped_ = Node("Reshape", {first, "shared.weight"});
+      }
+      loose_.push_back(Node("Gemm", {reshaped_, Weight()}));
     } else if (kind == "constant") {
       last_ = Node("Reshape", {last_, Node("Constant", {})});
     } else if (kind == "norm") {
@@ -274,7 +293,8 @@ class Grower {
   U32 i_ = 0;
   U32 made_ = 0;
   std::string last_ = "x";
-  Names first_, loose_, split_, outputs_, made_values_;
+  Names first_, loose_, split_, outputs_, made_values_, hub_;
+  std::string hub_value_, reshaped_;
   bool gathers_ = false;
   std::unordered_map<std::string, std::size_t> ids_;
   std::set<std::string> modules_seen_;

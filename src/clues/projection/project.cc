@@ -50,11 +50,12 @@ class Projector {
       }
       const StepId step = steps_[id];
       if (last != kNo<StepId> && RunsAlone(last, step)) {
+        const TracebackId traceback = SharedTraceback(last, step);
         for (const NodeId between : Connected(gap, modules_[id])) {
           nodes.push_back({between, program_[step].module, Confidence::kHigh,
                            "it runs between recorded operations of this "
                            "module",
-                           SharedTraceback(last, step)});
+                           traceback});
         }
       } else if (const RunStep* const missed = OnlyMissed(last, step)) {
         for (const NodeId between : gap) {

@@ -355,13 +355,16 @@ class CallProjector {
   // execution; a long way is taken for a dependence.
   bool Reaches(NodeTokenId from, NodeTokenId to) const {
     constexpr std::size_t kLongest = 64;
+    constexpr std::size_t kMostEdges = 4096;
     if (from > to) return false;
+    std::size_t edges = 0;
     std::set<NodeTokenId> open = {to};
     for (std::size_t seen = 0; !open.empty() && seen < kLongest; ++seen) {
       const NodeTokenId at = *open.rbegin();
       if (at == from) return true;
       open.erase(at);
       for (const NodeTokenId source : tokens_[at].sources) {
+        if (++edges > kMostEdges) return true;
         if (source >= from) open.insert(source);
       }
     }

@@ -1,7 +1,9 @@
 #include "mapping/classes/wrapper_classes.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/glob.h"
@@ -62,14 +64,17 @@ class WrapperNamer {
   }
 
  private:
-  bool HasAtom(std::string_view atom) const {
+  // Looked for once: as many modules as the file has nodes may ask.
+  bool HasAtom(std::string_view atom) {
+    const auto [known, is_new] = has_atom_.try_emplace(atom, false);
+    if (!is_new) return known->second;
     for (const ModuleId id : tree_.All()) {
-      if (tree_.Atom(id) == atom) return true;
+      known->second |= tree_.Atom(id) == atom;
     }
-    return false;
+    return known->second;
   }
 
-  bool Fits(const ClassRule& rule, ModuleId id) const {
+  bool Fits(const ClassRule& rule, ModuleId id) {
     const std::string_view at = rule.One("at");
     if (!at.empty() && at != tree_.Atom(id)) return false;
     if (rule.Has("is", "leaf") && !tree_.Children(id).empty()) {
@@ -114,6 +119,7 @@ class WrapperNamer {
   bool adapters_only_scale_;
   Tagging& tagging_;
   const ModuleTree& tree_ = tagging_.modules;
+  std::map<std::string_view, bool> has_atom_;
 };
 
 }  // namespace

@@ -171,8 +171,10 @@ class InlinedGatherer {
               std::vector<CallNumber>& open) {
     const Numbered name = SplitNumber(value);
     if (name.call >= open.back()) return;
-    std::size_t depth = open.size() - 1;
-    while (depth > 1 && open[depth - 1] > name.call) --depth;
+    // The numbers of open calls rise.
+    const auto inner =
+        std::upper_bound(open.begin() + 1, open.end() - 1, name.call);
+    const auto depth = static_cast<std::size_t>(inner - open.begin());
     Call& named = calls_[open[depth]];
     if (named.returned.empty()) named.returned = name.name;
     // It may have several results and continue.

@@ -83,7 +83,7 @@ class HelperCalls {
         calls_.back().next = number + 1;
         return;
       }
-      if (items == number || keep == 0) break;
+      if (items == number || items == kMostItems || keep == 0) break;
       begin = calls_[--keep].begin;
       ++items;
     }
@@ -102,6 +102,9 @@ class HelperCalls {
   }
 
  private:
+  // Of one call; torchlib's functions have some dozens.
+  static constexpr std::size_t kMostItems = 1024;
+
   struct Call {
     std::size_t begin;
     std::size_t next;  // the number of its next item

@@ -178,6 +178,24 @@ TEST(SanitizedTest, HostileTreesAreHarmless) {
   EXPECT_TRUE(MatchSanitized(tree, ModuleTree::kRoot, text).rest.empty());
 }
 
+TEST(SanitizedTest, ATreeOfAllCutsOfANameIsNotSearchedAsAWhole) {
+  ModuleTree tree;
+  std::vector<ModuleId> level = {ModuleTree::kRoot};
+  for (int depth = 0; depth < 13; ++depth) {
+    std::vector<ModuleId> next;
+    for (const ModuleId at : level) {
+      next.push_back(tree.Child(at, "a"));
+      next.push_back(tree.Child(at, "a_a"));
+    }
+    level = std::move(next);
+  }
+  std::string text = "a";
+  for (int i = 0; i < 60; ++i) text += "_a";
+  const SanitizedMatch found = MatchSanitized(tree, ModuleTree::kRoot, text);
+  EXPECT_EQ(tree.Depth(found.module), 13u);
+  EXPECT_LT(found.tried, tree.size() / 8);
+}
+
 TEST(DialectTest, OneNameTellsAsMuchAsItCan) {
   struct Vector {
     std::string_view name, op_type, dialect;

@@ -1,5 +1,6 @@
 #include "clues/exporters/dynamo/mangled_names.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "base/text.h"
@@ -114,10 +115,11 @@ MangledNames::Match MangledNames::Resolve(std::string_view name, ModuleId outer,
   return {AddRest(module, name.substr(from, to - from)), false};
 }
 
-ModuleId MangledNames::Find(std::string_view name) const {
+ModuleId MangledNames::Find(std::string_view name, std::size_t* tried) const {
   const std::string text = Mangle(name).text;
   const hierarchy::SanitizedMatch match =
       hierarchy::MatchSanitized(mangled_, ModuleTree::kRoot, text);
+  if (tried != nullptr) *tried += match.tried;
   return match.rest.empty() && match.module != ModuleTree::kRoot
              ? original_[match.module]
              : kNo<ModuleId>;
@@ -132,8 +134,11 @@ ModuleId MangledNames::FindStart(std::string_view name) const {
 ModuleId MangledNames::FindAtEnd(std::string_view name) const {
   // A hostile name of underscores alone would make this quadratic.
   constexpr int kMostWords = 64;
-  for (int word = 0; word < kMostWords && !name.empty(); ++word) {
-    const ModuleId module = Find(name);
+  constexpr std::size_t kMostTried = 512;  // for all words
+  std::size_t tried = 0;
+  for (int word = 0; word < kMostWords && tried < kMostTried && !name.empty();
+       ++word) {
+    const ModuleId module = Find(name, &tried);
     if (module != kNo<ModuleId>) return module;
     const std::size_t joint = name.find('_');
     if (joint == std::string_view::npos) break;
@@ -149,6 +154,9 @@ namespace {
 
 // The longest attribute name worth a look: `embedding_hidden_mapping_in` has 4.
 constexpr int kMostWords = 12;
+// Modules that are tried for one name, and one more for each letter. Real names
+// can be cut in few ways; a hostile tree has a module for each of 2^n.
+constexpr std::size_t kMostTried = 512;
 
 bool IsJoint(char c) { return c == '_' || c == '.'; }
 
@@ -162,15 +170,15 @@ SanitizedMatch MatchSanitized(const ModuleTree& tree, ModuleId from,
   };
   SanitizedMatch best{from, text};
   std::size_t explained = 0;
-  // Each module is reached on one way only, so this ends, and soon.
   std::vector<Step> open = {{from, 0}};
-  while (!open.empty()) {
+  while (!open.empty() && best.tried < kMostTried + text.size()) {
+    ++best.tried;
     const Step step = open.back();
     open.pop_back();
     if (step.at > explained) {
       explained = step.at;
-      best = {step.module, step.at < text.size() ? text.substr(step.at)
-                                                 : std::string_view()};
+      best.module = step.module;
+      best.rest = text.substr(std::min(step.at, text.size()));
     }
     int words = 0;
     for (std::size_t end = step.at; end < text.size() && words < kMostWords;) {

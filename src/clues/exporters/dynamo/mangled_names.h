@@ -38,7 +38,8 @@ class MangledNames {
                 const std::vector<bool>& called);
 
   // The module whose whole path the name is; kNo if there is none.
-  ModuleId Find(std::string_view name) const;
+  // Adds to `tried` how many modules were tried.
+  ModuleId Find(std::string_view name, std::size_t* tried = nullptr) const;
   // The deepest known module that the name begins with; the root where it
   // begins with none.
   ModuleId FindStart(std::string_view name) const;
@@ -65,6 +66,7 @@ namespace onnx_tag::hierarchy {
 struct SanitizedMatch {
   ModuleId module = kNo<ModuleId>;  // the module that explains most of the text
   std::string_view rest;            // what it does not: "weight", "Conv", ""
+  std::size_t tried = 0;            // modules
 };
 
 // Matches `text` ("conv_layers_0_0_weight") from `from` downwards. Dots in the

@@ -155,7 +155,10 @@ class Cut : RungBase {
     }
     PushNode(producer, at);
     for (const NodeId reader : model_.Consumers(id)) {
-      if (!IsData(reader)) continue;
+      if (!IsData(reader)) {
+        ++states_;  // there may be as many as the file has nodes
+        continue;
+      }
       if (IsOutside(reader)) return true;
       PushNode(reader, at);
     }

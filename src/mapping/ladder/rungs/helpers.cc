@@ -1,6 +1,7 @@
 // Places helper nodes: weight carriers, conversions, Reshapes around a Gemm and
 // nodes whose consumers agree.
 #include <algorithm>
+#include <unordered_map>
 
 #include "mapping/ladder/rungs/rung_base.h"
 
@@ -50,13 +51,19 @@ class GemmReshapes : RungBase {
 
  private:
   // Gemms with the same input share its Reshape.
-  NodeId Before(NodeId gemm) const {
+  NodeId Before(NodeId gemm) {
     const NodeId before = FirstMaker(gemm);
     if (ops_[before] != Op::kReshape) return kNo<NodeId>;
-    for (const NodeId reader : model_.Consumers(FirstInput(model_, gemm))) {
-      if (ops_[reader] != Op::kGemm) return kNo<NodeId>;
+    return OnlyGemmsRead(FirstInput(model_, gemm)) ? before : kNo<NodeId>;
+  }
+  // Found once: as many Gemms as the file has nodes may read one value.
+  bool OnlyGemmsRead(ValueId value) {
+    const auto [at, is_new] = only_gemms_.try_emplace(value, true);
+    if (!is_new) return at->second;
+    for (const NodeId reader : model_.Consumers(value)) {
+      at->second &= ops_[reader] == Op::kGemm;
     }
-    return before;
+    return at->second;
   }
   NodeId After(NodeId gemm) const {
     const NodeId after = OnlyConsumer(model_, gemm);
@@ -101,6 +108,7 @@ class GemmReshapes : RungBase {
   }
 
   IdVector<ModuleId, bool> packs_;
+  std::unordered_map<ValueId, bool> only_gemms_;  // by what they read
 };
 
 // Nodes without a scope among nodes with scopes: scripted functions, constants,

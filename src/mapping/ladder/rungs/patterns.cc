@@ -28,6 +28,9 @@ class AttentionCores : RungBase {
 
  private:
   static constexpr std::size_t kMaxRegion = 300;
+  // Edges that are looked at for one softmax: one value may have 10^5 readers,
+  // and be read by as many softmaxes.
+  static constexpr std::size_t kMostEdges = 4096;
 
   bool IsLike(NodeId node, Op op) const {
     return Describe(ops_[node]).like == op;
@@ -48,16 +51,21 @@ class AttentionCores : RungBase {
 
   bool IsShape(NodeId node) const { return ops_.Is(node, OpKind::kShapeOf); }
 
-  NodeId Next(NodeId node) const {
+  NodeId Next(NodeId node) {
     for (const NodeId reader : ReadersOf(node)) {
       if (!IsShape(reader)) return reader;
+      if (!Spend()) break;
     }
     return kNo<NodeId>;
   }
 
+  // Whether one more edge may be looked at.
+  bool Spend() { return edges_left_ > 0 && --edges_left_ > 0; }
+
   void Consider(NodeId softmax) {
     // Forward to the product with the values and to the output projection.
     region_.clear();
+    edges_left_ = kMostEdges;
     NodeId at = softmax;
     bool product = false;
     NodeId out = kNo<NodeId>;
@@ -78,11 +86,13 @@ class AttentionCores : RungBase {
     usual_ = kNo<ModuleId>;
     for (std::size_t i = 0; i < region_.size() && i < kMaxRegion; ++i) {
       for (const ValueId input : model_.Inputs(region_[i])) {
+        if (!Spend()) break;
         const NodeId producer = ProducerOf(model_, input);
         if (producer == kNo<NodeId> || data_.IsConstant(input)) continue;
         Reach(producer, softmax, IsProjection(region_[i]));
       }
     }
+    if (edges_left_ == 0) return Forget();
     ModuleId module = source_count_ >= 2 ? sources_ : outside;
     const bool guessed = module == kNo<ModuleId>;
     if (guessed) module = usual_;
@@ -149,6 +159,7 @@ class AttentionCores : RungBase {
     // Values with other consumers (masks, rotary tables) are made elsewhere.
     for (const NodeId reader : ReadersOf(producer)) {
       if (core_of_[reader] != softmax && !IsShape(reader)) return;
+      if (!Spend()) return;
     }
     Add(producer, softmax);
   }
@@ -180,6 +191,7 @@ class AttentionCores : RungBase {
   const IdVector<NodeId, bool> hidden_;
   IdVector<NodeId, NodeId> core_of_;  // the softmax whose region it is in
   std::vector<NodeId> region_;
+  std::size_t edges_left_ = 0;
   ModuleId sources_ = kNo<ModuleId>;
   int source_count_ = 0;
   ModuleId usual_ = kNo<ModuleId>;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/union_find.h"
 #include "mapping/ladder/rungs/rung_base.h"
@@ -17,7 +18,8 @@ class SharedTables : RungBase {
         table_of_(model_.value_count(), kNo<ValueId>),
         call_of_(model_.node_count()),
         call_(model_.node_count(), kNone),
-        group_(model_.node_count(), kNone) {}
+        group_(model_.node_count(), kNone),
+        seen_(model_.node_count(), 0) {}
 
   std::vector<SharedCalls> Run() {
     FindTables();
@@ -72,8 +74,15 @@ class SharedTables : RungBase {
 
   // A piece that a tool has cut already: a constant of floats for several
   // positions.
-  bool IsPiece(ValueId value) const {
+  bool IsPiece(ValueId value) {
     if (!IsTable(value)) return false;
+    // Found once: it may have as many readers as the file has nodes.
+    const auto [at, is_new] = pieces_.try_emplace(value);
+    if (is_new) at->second = OnlyMulsRead(value);
+    return at->second;
+  }
+
+  bool OnlyMulsRead(ValueId value) const {
     const Initializer* tensor = model_.InitializerOf(value);
     const auto readers = model_.Consumers(value);
     return tensor != nullptr && tensor->rank >= 2 && tensor->data_type == 1 &&
@@ -154,11 +163,14 @@ class SharedTables : RungBase {
     return group_[node] == groups_ && call_[node] == call;
   }
 
+  // Whether it is the first time in this round: a node with many inputs is
+  // beside as many nodes of the call.
+  bool See(NodeId node) { return std::exchange(seen_[node], round_) != round_; }
+
   // Adds what each call does next, as long as all do the same.
   bool AddAlike(SharedCalls& calls, std::vector<std::vector<NodeId>> next) {
     for (std::vector<NodeId>& nodes : next) {
       std::sort(nodes.begin(), nodes.end());
-      nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
       if (nodes.empty() || OpsOf(nodes) != OpsOf(next[0])) return false;
     }
     for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -176,9 +188,11 @@ class SharedTables : RungBase {
     do {
       std::vector<std::vector<NodeId>> next(calls.size());
       for (std::size_t i = 0; i < calls.size(); ++i) {
+        ++round_;
         for (const NodeId node : last[i]) {
           for (const NodeId reader : ReadersOf(node)) {
-            if (MayTake(reader) && !IsIn(reader, i) && ReadsOnly(reader, i)) {
+            if (See(reader) && MayTake(reader) && !IsIn(reader, i) &&
+                ReadsOnly(reader, i)) {
               next[i].push_back(reader);
             }
           }
@@ -203,9 +217,11 @@ class SharedTables : RungBase {
   void GrowBefore(SharedCalls& calls) {
     std::vector<std::vector<NodeId>> next(calls.size());
     for (std::size_t i = 0; i < calls.size(); ++i) {
+      ++round_;
       for (const NodeId node : calls[i]) {
         for (const NodeId maker : MakersOf(node)) {
-          if (MayTake(maker) && !IsIn(maker, i) && Serves(maker, i)) {
+          if (See(maker) && MayTake(maker) && !IsIn(maker, i) &&
+              Serves(maker, i)) {
             next[i].push_back(maker);
           }
         }
@@ -225,6 +241,9 @@ class SharedTables : RungBase {
   UnionFind<NodeId> call_of_;
   IdVector<NodeId, std::size_t> call_;   // which call of its group
   IdVector<NodeId, std::size_t> group_;  // the last group that took it
+  IdVector<NodeId, std::size_t> seen_;   // in which round
+  std::size_t round_ = 0;
+  std::map<ValueId, bool> pieces_;
   std::size_t groups_ = 0;
 };
 
