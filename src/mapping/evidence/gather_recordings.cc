@@ -83,7 +83,7 @@ FileModules::FileModules(const GraphFacts& graph, const ScopeFacts& scopes,
     if (owner.strength > 1 && !parameters.is_carrier[node]) {
       Set(node, owner.module);
     }
-    const ScopeId scope = scopes.node_scope[node];
+    const ScopeId scope = scopes.ScopeOf(node);
     if (scope != kNo<ScopeId>) Set(node, scopes.scopes[scope].module);
   }
   // The bias says whose the product is.
