@@ -153,9 +153,9 @@ class Calls {
     for (const ModuleCall& call : map_.calls) {
       CalledModule item;
       const ModuleId name = NameOf(call);
-      if (known_.in_file[name] != kNo<ModuleId>) {
-        item.module = modules_.Path(known_.in_file[name]);
-      }
+      // A parametrization, or what is outside the part that was exported.
+      if (known_.in_file[name] == kNo<ModuleId>) continue;
+      item.module = modules_.Path(known_.in_file[name]);
       item.kind = map_.tree.Class(call.module);
       item.only_calls = map_.OnlyHolds(call.module);
       for (const auto& shape : map_.modules[call.module].shapes) {

@@ -90,6 +90,33 @@ TEST(Called, AProductIsTheModuleWithItsShape) {
   EXPECT_EQ(mapped.Module("", 5), "mlp.down");
 }
 
+// A parametrization has no nodes of its own in the file, so no node is the
+// root's for it.
+TEST(Called, WhatTheFileLacksIsNotCalledThere) {
+  schema::ModelProto model;
+  schema::GraphProto* const graph = model.mutable_graph();
+  graph->add_input()->set_name("x");
+  AddWeight(model, "val_1", {8, 4});
+  AddWeight(model, "tower.out.weight", {4, 2});
+  AddNode(graph, "MatMul", {"x", "val_1"}, {"1"});
+  AddNode(graph, "Relu", {"1"}, {"2"});
+  AddNode(graph, "MatMul", {"2", "tower.out.weight"}, {"y"});
+  graph->add_output()->set_name("y");
+  const Mapped mapped = MapWith(R"({"modules": {
+      "": {"class": "Net", "order": 0},
+      "tower": {"class": "Tower", "order": 1},
+      "tower.in": {"class": "Linear", "order": 2,
+                   "parameters": {"weight": [4, 8]}},
+      "tower.in.parametrizations": {"class": "ModuleDict"},
+      "tower.in.parametrizations.weight": {"class": "Scaled", "order": 3},
+      "tower.act": {"class": "ReLU", "order": 4},
+      "tower.out": {"class": "Linear", "order": 5,
+                    "parameters": {"weight": [2, 4]}}}})",
+                                model);
+  EXPECT_EQ(mapped.Module("", 0), "tower.in");
+  EXPECT_EQ(mapped.Module("", 1), "tower.act");
+}
+
 TEST(Called, WhatIsJoinedOrTurnedForALinearIsItsCallers) {
   schema::ModelProto model;
   schema::GraphProto* const graph = model.mutable_graph();
