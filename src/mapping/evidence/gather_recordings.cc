@@ -228,10 +228,11 @@ using CallIndex = std::size_t;
 
 class WeightNamer {
  public:
-  WeightNamer(const Model& model, const ParameterFacts& parameters,
+  WeightNamer(const GraphFacts& graph, const ParameterFacts& parameters,
               const KnownModules& known, const Claims& called,
               const ModuleTree& modules)
-      : model_(model),
+      : graph_(graph),
+        model_(graph.model),
         parameters_(parameters),
         known_(known),
         map_(*known.map),
@@ -322,8 +323,11 @@ class WeightNamer {
       if (model_[node].graph != GraphId{0} || parameters_.is_carrier[node]) {
         continue;
       }
-      for (const ValueId input : model_.Inputs(node)) {
-        const Initializer* const tensor = WeightOf(input);
+      const Operator& op = Describe(graph_.ops[node]);
+      const auto inputs = model_.Inputs(node);
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (op.Input(i) == Operand::kSetting) continue;
+        const Initializer* const tensor = WeightOf(inputs[i]);
         if (tensor == nullptr || !seen.insert(tensor->value).second) continue;
         Weight weight{tensor->value, Sorted(model_.Dims(*tensor)), node};
         weight.named =
@@ -526,6 +530,7 @@ class WeightNamer {
   // No model has calls nested so deep; a broken recording may.
   static constexpr int kDeepest = 128;
 
+  const GraphFacts& graph_;
   const Model& model_;
   const ParameterFacts& parameters_;
   const KnownModules& known_;
@@ -543,11 +548,12 @@ class WeightNamer {
 
 }  // namespace
 
-WeightNames NameWeights(const Model& model, const ParameterFacts& parameters,
+WeightNames NameWeights(const GraphFacts& graph,
+                        const ParameterFacts& parameters,
                         const KnownModules& known, const Claims& called,
                         const ModuleTree& modules) {
   if (known.map == nullptr || known.map->calls.empty()) return {};
-  return WeightNamer(model, parameters, known, called, modules).Run();
+  return WeightNamer(graph, parameters, known, called, modules).Run();
 }
 
 }  // namespace onnx_tag
