@@ -27,7 +27,8 @@ class Projector {
         model_(model),
         modules_(tokens_.size(), kNo<ModuleId>),
         joined_(model.node_count(), kNo<ModuleId>),
-        readers_(ReadersOf(tokens_)) {
+        readers_(ReadersOf(tokens_)),
+        by_head_(FindByHead()) {
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       if (steps_[id] == kNo<StepId>) continue;
       modules_[id] = tree_.Add(program_[steps_[id]].module);
@@ -43,7 +44,7 @@ class Projector {
       const NodeTokenId id = table_.by_node[node];
       const bool found = id != kNo<NodeTokenId> &&
                          modules_[id] != kNo<ModuleId> &&
-                         (IsHead(id) || !IsStray(id));
+                         (IsHead(id) || !(IsStray(id) || IsBeside(id)));
       if (!found) {
         gap.push_back(node);
         continue;
@@ -169,18 +170,67 @@ class Projector {
     return ops_.IsHead(program_[steps_[id]].pattern, tokens_[id].op);
   }
 
-  // Whether producers and consumers have modules, but none in its layer. The
-  // main node of an operation may be a layer by itself.
+  // Whether producers and consumers have modules, but none in its layer, or in
+  // its module if nothing joins it with what shows its operation. The main node
+  // of an operation may be a layer by itself.
   bool IsStray(NodeTokenId id) const {
     bool any = false;
     for (const auto* const ids : {&tokens_[id].sources, &readers_[id]}) {
       for (const NodeTokenId near : *ids) {
         if (modules_[near] == kNo<ModuleId>) continue;
-        if (!tree_.InOtherLayer(modules_[id], modules_[near])) return false;
+        const bool elsewhere =
+            by_head_[id] ? tree_.InOtherLayer(modules_[id], modules_[near])
+                         : modules_[id] != modules_[near];
+        if (!elsewhere) return false;
         any = true;
       }
     }
     return any;
+  }
+
+  // Whether it computes no data, as its operation does, and is not connected
+  // with what shows the operation: an Add of sizes is not the Add of a bias,
+  // and the first state of the next LSTM no part of this one.
+  bool IsBeside(NodeTokenId id) const {
+    return (!tokens_[id].depends_on_input &&
+            program_[steps_[id]].depends_on_input && !by_head_[id]) ||
+           TurnsBack(id);
+  }
+
+  // Whether it only undoes the last Transpose of its operation: the next one
+  // begins with it.
+  bool TurnsBack(NodeTokenId id) const {
+    const auto& sources = tokens_[id].sources;
+    const auto is_own = [&](NodeTokenId near) {
+      return steps_[near] == steps_[id];
+    };
+    return tokens_[id].op == Op::kTranspose && sources.size() == 1 &&
+           tokens_[sources.front()].op == Op::kTranspose &&
+           is_own(sources.front()) &&
+           std::none_of(readers_[id].begin(), readers_[id].end(), is_own);
+  }
+
+  // The tokens that are connected with a main one within their operation.
+  IdVector<NodeTokenId, bool> FindByHead() const {
+    IdVector<NodeTokenId, bool> found(tokens_.size(), false);
+    std::vector<NodeTokenId> open;
+    const auto add = [&](NodeTokenId id) {
+      if (!found[id]) open.push_back(id);
+      found[id] = true;
+    };
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
+      if (steps_[id] != kNo<StepId> && IsHead(id)) add(id);
+    }
+    while (!open.empty()) {
+      const NodeTokenId at = open.back();
+      open.pop_back();
+      for (const auto* const ids : {&tokens_[at].sources, &readers_[at]}) {
+        for (const NodeTokenId near : *ids) {
+          if (steps_[near] == steps_[at]) add(near);
+        }
+      }
+    }
+    return found;
   }
 
   const RunStep* OnlyMissed(StepId first, StepId last) const {
@@ -206,6 +256,7 @@ class Projector {
   // The modules of matched nodes, and of those connected with them.
   IdVector<NodeId, ModuleId> joined_;
   IdVector<NodeTokenId, std::vector<NodeTokenId>> readers_;
+  const IdVector<NodeTokenId, bool> by_head_;
 };
 
 // The node "node_linear_3" and the value "linear_3" come from the FX node
