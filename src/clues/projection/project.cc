@@ -30,9 +30,11 @@ class Projector {
         readers_(ReadersOf(tokens_)),
         by_head_(FindByHead()) {
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
-      if (steps_[id] == kNo<StepId>) continue;
-      modules_[id] = tree_.Add(program_[steps_[id]].module);
-      joined_[tokens_[id].node] = modules_[id];
+      const StepId split = SplitAt(id);
+      const StepId step = split == kNo<StepId> ? steps_[id] : split;
+      if (step == kNo<StepId>) continue;
+      joined_[tokens_[id].node] = tree_.Add(program_[step].module);
+      if (step != split) modules_[id] = joined_[tokens_[id].node];
     }
   }
 
@@ -45,6 +47,14 @@ class Projector {
       const bool found = id != kNo<NodeTokenId> &&
                          modules_[id] != kNo<ModuleId> &&
                          (IsHead(id) || !(IsStray(id) || IsBeside(id)));
+      const StepId split = id == kNo<NodeTokenId> ? kNo<StepId> : SplitAt(id);
+      if (split != kNo<StepId>) {
+        nodes.push_back({node, program_[split].module, Confidence::kHigh,
+                         "it cuts another part of what a recorded operation of "
+                         "this module splits",
+                         program_[split].traceback});
+        continue;
+      }
       if (!found) {
         gap.push_back(node);
         continue;
@@ -83,6 +93,28 @@ class Projector {
   }
 
  private:
+  // Exporters write a split as several Slices of one value, and each stands
+  // where its part is read. For one that has no step: that of another, or kNo.
+  StepId SplitAt(NodeTokenId id) const {
+    constexpr std::size_t kMostReaders = 64;
+    const NodeToken& token = tokens_[id];
+    if (steps_[id] != kNo<StepId> || token.op != Op::kSlice ||
+        token.sources.empty()) {
+      return kNo<StepId>;
+    }
+    const auto& readers = readers_[token.sources.front()];
+    for (std::size_t i = 0; i < std::min(readers.size(), kMostReaders); ++i) {
+      const NodeToken& other = tokens_[readers[i]];
+      const StepId step = steps_[readers[i]];
+      if (other.op == Op::kSlice && step != kNo<StepId> &&
+          other.sources.front() == token.sources.front() &&
+          ops_.IsHead(program_[step].pattern, Op::kSplit)) {
+        return step;
+      }
+    }
+    return kNo<StepId>;
+  }
+
   // Whether only the module of both steps has operations from `first` to
   // `last`.
   bool RunsAlone(StepId first, StepId last) const {
