@@ -130,10 +130,16 @@ class GapPlacer : RungBase {
 
   // A quantizer that a tool put behind a tensor belongs to who made the tensor.
   ModuleId ConvertedFrom(NodeId node) const {
-    if (ops_[node] != Op::kDynamicQuantizeLinear) return kNo<ModuleId>;
     const NodeId maker = FirstMaker(node);
+    if (!ops_.Is(node, OpKind::kQuantizer) &&
+        !(ops_.Is(node, OpKind::kDequantizer) &&
+          ops_.Is(maker, OpKind::kQuantizer))) {
+      return kNo<ModuleId>;
+    }
     if (maker != kNo<NodeId>) return OutOfShared(module_[maker]);
-    return much_is_placed_ ? kRoot : kNo<ModuleId>;
+    return much_is_placed_ && ops_[node] == Op::kDynamicQuantizeLinear
+               ? kRoot
+               : kNo<ModuleId>;
   }
 
   bool IsAlone(ModuleId item) const {
