@@ -319,6 +319,9 @@ class GapPlacer : RungBase {
       const ModuleId module = FromInputs(gap, nowhere);
       return gap.before == kNo<NodeId> || on_the_way(module) ? module : around;
     }
+    if (deepest == kNo<ModuleId> && IsPassingBy(node, around)) {
+      return Join(flow, readers_[node]);
+    }
     // A weight without a name is an unknown module anywhere on the path.
     if (deepest == kNo<ModuleId> || ReadsConstantWeight(node)) return nowhere;
     const bool active = IsActive(gap.nodes, deepest);
@@ -336,6 +339,22 @@ class GapPlacer : RungBase {
     }
     if (active) return deepest;
     return WhereOldMeetsNew(node, deepest, around);
+  }
+
+  // Whether it only stands beside nodes of the module: no node there makes what
+  // it reads, and none reads what it makes. Tools sort nodes of branches anew.
+  bool IsPassingBy(NodeId node, ModuleId module) const {
+    if (module == kRoot || ReadsConstantWeight(node)) return false;
+    const ModuleId reader = readers_[node];
+    if (reader != kNo<ModuleId> && (tree_.IsAncestor(module, reader) ||
+                                    tree_.IsAncestor(reader, module))) {
+      return false;
+    }
+    for (const NodeId maker : MakersOf(node)) {
+      const ModuleId from = module_[maker];
+      if (from == kNo<ModuleId> || tree_.IsAncestor(module, from)) return false;
+    }
+    return true;
   }
 
   // Whether what is made of an input of the model meets what a module made
