@@ -62,9 +62,15 @@ void RunNextCallsAtOnce(const NodeTokens& table, const CallTable& call_table,
       last = std::max(last, runs_in[source]);
     }
     if (!is_known) continue;
-    const std::size_t next = call_table.next_leaf[last];
+    std::size_t next = call_table.next_leaf[last];
     const TorchPattern* const begun = pattern_of(last);
-    const TorchPattern* const begins = pattern_of(next);
+    const TorchPattern* begins = pattern_of(next);
+    // Exporters fold a BatchNorm into the product before it.
+    if (begins != nullptr && !ops.Accepts(*begins, token.op) &&
+        calls[next].kind.starts_with("BatchNorm")) {
+      next = call_table.next_leaf[next];
+      begins = pattern_of(next);
+    }
     if (begins != nullptr && ops.IsHead(*begins, token.op)) {
       runs_in[id] = next;
     } else if (begun != nullptr && ops.Accepts(*begun, token.op)) {

@@ -27,11 +27,14 @@ class Projector {
         model_(model),
         modules_(tokens_.size(), kNo<ModuleId>),
         joined_(model.node_count(), kNo<ModuleId>),
-        readers_(ReadersOf(tokens_)) {
+        readers_(ReadersOf(tokens_)),
+        by_head_(FindByHead()) {
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
-      if (steps_[id] == kNo<StepId>) continue;
-      modules_[id] = tree_.Add(program_[steps_[id]].module);
-      joined_[tokens_[id].node] = modules_[id];
+      const StepId split = SplitAt(id);
+      const StepId step = split == kNo<StepId> ? steps_[id] : split;
+      if (step == kNo<StepId>) continue;
+      joined_[tokens_[id].node] = tree_.Add(program_[step].module);
+      if (step != split) modules_[id] = joined_[tokens_[id].node];
     }
   }
 
@@ -43,7 +46,15 @@ class Projector {
       const NodeTokenId id = table_.by_node[node];
       const bool found = id != kNo<NodeTokenId> &&
                          modules_[id] != kNo<ModuleId> &&
-                         (IsHead(id) || !IsStray(id));
+                         (IsHead(id) || !(IsStray(id) || IsBeside(id)));
+      const StepId split = id == kNo<NodeTokenId> ? kNo<StepId> : SplitAt(id);
+      if (split != kNo<StepId>) {
+        nodes.push_back({node, program_[split].module, Confidence::kHigh,
+                         "it cuts another part of what a recorded operation of "
+                         "this module splits",
+                         program_[split].traceback});
+        continue;
+      }
       if (!found) {
         gap.push_back(node);
         continue;
@@ -83,6 +94,28 @@ class Projector {
   }
 
  private:
+  // Exporters write a split as several Slices of one value, and each stands
+  // where its part is read. For one that has no step: that of another, or kNo.
+  StepId SplitAt(NodeTokenId id) const {
+    constexpr std::size_t kMostReaders = 64;
+    const NodeToken& token = tokens_[id];
+    if (steps_[id] != kNo<StepId> || token.op != Op::kSlice ||
+        token.sources.empty()) {
+      return kNo<StepId>;
+    }
+    const auto& readers = readers_[token.sources.front()];
+    for (std::size_t i = 0; i < std::min(readers.size(), kMostReaders); ++i) {
+      const NodeToken& other = tokens_[readers[i]];
+      const StepId step = steps_[readers[i]];
+      if (other.op == Op::kSlice && step != kNo<StepId> &&
+          other.sources.front() == token.sources.front() &&
+          ops_.IsHead(program_[step].pattern, Op::kSplit)) {
+        return step;
+      }
+    }
+    return kNo<StepId>;
+  }
+
   // Whether only the module of both steps has operations from `first` to
   // `last`.
   bool RunsAlone(StepId first, StepId last) const {
@@ -170,18 +203,67 @@ class Projector {
     return ops_.IsHead(program_[steps_[id]].pattern, tokens_[id].op);
   }
 
-  // Whether producers and consumers have modules, but none in its layer. The
-  // main node of an operation may be a layer by itself.
+  // Whether producers and consumers have modules, but none in its layer, or in
+  // its module if nothing joins it with what shows its operation. The main node
+  // of an operation may be a layer by itself.
   bool IsStray(NodeTokenId id) const {
     bool any = false;
     for (const auto* const ids : {&tokens_[id].sources, &readers_[id]}) {
       for (const NodeTokenId near : *ids) {
         if (modules_[near] == kNo<ModuleId>) continue;
-        if (!tree_.InOtherLayer(modules_[id], modules_[near])) return false;
+        const bool elsewhere =
+            by_head_[id] ? tree_.InOtherLayer(modules_[id], modules_[near])
+                         : modules_[id] != modules_[near];
+        if (!elsewhere) return false;
         any = true;
       }
     }
     return any;
+  }
+
+  // Whether it computes no data, as its operation does, and is not connected
+  // with what shows the operation: an Add of sizes is not the Add of a bias,
+  // and the first state of the next LSTM no part of this one.
+  bool IsBeside(NodeTokenId id) const {
+    return (!tokens_[id].depends_on_input &&
+            program_[steps_[id]].depends_on_input && !by_head_[id]) ||
+           TurnsBack(id);
+  }
+
+  // Whether it only undoes the last Transpose of its operation: the next one
+  // begins with it.
+  bool TurnsBack(NodeTokenId id) const {
+    const auto& sources = tokens_[id].sources;
+    const auto is_own = [&](NodeTokenId near) {
+      return steps_[near] == steps_[id];
+    };
+    return tokens_[id].op == Op::kTranspose && sources.size() == 1 &&
+           tokens_[sources.front()].op == Op::kTranspose &&
+           is_own(sources.front()) &&
+           std::none_of(readers_[id].begin(), readers_[id].end(), is_own);
+  }
+
+  // The tokens that are connected with a main one within their operation.
+  IdVector<NodeTokenId, bool> FindByHead() const {
+    IdVector<NodeTokenId, bool> found(tokens_.size(), false);
+    std::vector<NodeTokenId> open;
+    const auto add = [&](NodeTokenId id) {
+      if (!found[id]) open.push_back(id);
+      found[id] = true;
+    };
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
+      if (steps_[id] != kNo<StepId> && IsHead(id)) add(id);
+    }
+    while (!open.empty()) {
+      const NodeTokenId at = open.back();
+      open.pop_back();
+      for (const auto* const ids : {&tokens_[at].sources, &readers_[at]}) {
+        for (const NodeTokenId near : *ids) {
+          if (steps_[near] == steps_[at]) add(near);
+        }
+      }
+    }
+    return found;
   }
 
   const RunStep* OnlyMissed(StepId first, StepId last) const {
@@ -207,6 +289,7 @@ class Projector {
   // The modules of matched nodes, and of those connected with them.
   IdVector<NodeId, ModuleId> joined_;
   IdVector<NodeTokenId, std::vector<NodeTokenId>> readers_;
+  const IdVector<NodeTokenId, bool> by_head_;
 };
 
 // The node "node_linear_3" and the value "linear_3" come from the FX node

@@ -254,7 +254,8 @@ Claims GatherCalls(const GraphFacts& graph, hierarchy::Dialect dialect,
                    const FileModules& anchors, const KnownModules& known,
                    ModuleTree& modules);
 // Empty if the hierarchy has no calls or no shapes.
-WeightNames NameWeights(const Model& model, const ParameterFacts& parameters,
+WeightNames NameWeights(const GraphFacts& graph,
+                        const ParameterFacts& parameters,
                         const KnownModules& known, const Claims& called,
                         const ModuleTree& modules);
 // The facts that a hierarchy is compared with.

@@ -144,9 +144,13 @@ Evidence GatherEvidence(const GraphFacts& graph, const WantedFacts& wanted) {
       return !ReadsMatrix(model, claim.node);
     });
   }
-  if (WeightNames names = NameWeights(
-          model, parameters, evidence.known,
-          has_operations ? recorded.recorded : evidence.called, modules);
+  Claims found = has_operations ? recorded.recorded : evidence.called;
+  if (has_operations) {
+    found.insert(found.end(), recorded.recorded_parts.begin(),
+                 recorded.recorded_parts.end());
+  }
+  if (WeightNames names =
+          NameWeights(graph, parameters, evidence.known, found, modules);
       !names.empty()) {
     parameters = GatherParameters(graph, exporter, scopes, evidence.functions,
                                   modules, std::move(names));

@@ -83,7 +83,7 @@ FileModules::FileModules(const GraphFacts& graph, const ScopeFacts& scopes,
     if (owner.strength > 1 && !parameters.is_carrier[node]) {
       Set(node, owner.module);
     }
-    const ScopeId scope = scopes.node_scope[node];
+    const ScopeId scope = scopes.ScopeOf(node);
     if (scope != kNo<ScopeId>) Set(node, scopes.scopes[scope].module);
   }
   // The bias says whose the product is.
@@ -153,9 +153,9 @@ class Calls {
     for (const ModuleCall& call : map_.calls) {
       CalledModule item;
       const ModuleId name = NameOf(call);
-      if (known_.in_file[name] != kNo<ModuleId>) {
-        item.module = modules_.Path(known_.in_file[name]);
-      }
+      // A parametrization, or what is outside the part that was exported.
+      if (known_.in_file[name] == kNo<ModuleId>) continue;
+      item.module = modules_.Path(known_.in_file[name]);
       item.kind = map_.tree.Class(call.module);
       item.only_calls = map_.OnlyHolds(call.module);
       for (const auto& shape : map_.modules[call.module].shapes) {
@@ -228,10 +228,11 @@ using CallIndex = std::size_t;
 
 class WeightNamer {
  public:
-  WeightNamer(const Model& model, const ParameterFacts& parameters,
+  WeightNamer(const GraphFacts& graph, const ParameterFacts& parameters,
               const KnownModules& known, const Claims& called,
               const ModuleTree& modules)
-      : model_(model),
+      : graph_(graph),
+        model_(graph.model),
         parameters_(parameters),
         known_(known),
         map_(*known.map),
@@ -322,8 +323,11 @@ class WeightNamer {
       if (model_[node].graph != GraphId{0} || parameters_.is_carrier[node]) {
         continue;
       }
-      for (const ValueId input : model_.Inputs(node)) {
-        const Initializer* const tensor = WeightOf(input);
+      const Operator& op = Describe(graph_.ops[node]);
+      const auto inputs = model_.Inputs(node);
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (op.Input(i) == Operand::kSetting) continue;
+        const Initializer* const tensor = WeightOf(inputs[i]);
         if (tensor == nullptr || !seen.insert(tensor->value).second) continue;
         Weight weight{tensor->value, Sorted(model_.Dims(*tensor)), node};
         weight.named =
@@ -526,6 +530,7 @@ class WeightNamer {
   // No model has calls nested so deep; a broken recording may.
   static constexpr int kDeepest = 128;
 
+  const GraphFacts& graph_;
   const Model& model_;
   const ParameterFacts& parameters_;
   const KnownModules& known_;
@@ -543,11 +548,12 @@ class WeightNamer {
 
 }  // namespace
 
-WeightNames NameWeights(const Model& model, const ParameterFacts& parameters,
+WeightNames NameWeights(const GraphFacts& graph,
+                        const ParameterFacts& parameters,
                         const KnownModules& known, const Claims& called,
                         const ModuleTree& modules) {
   if (known.map == nullptr || known.map->calls.empty()) return {};
-  return WeightNamer(model, parameters, known, called, modules).Run();
+  return WeightNamer(graph, parameters, known, called, modules).Run();
 }
 
 }  // namespace onnx_tag

@@ -143,7 +143,8 @@ class LawChecker {
     if (id == kNo<ParameterId>) return;
     const Parameter& parameter = parameters_.parameters[id];
     const Tag& tag = tags_[node];
-    if (parameter.module == tag.module ||
+    // What a hierarchy calls a tensor without a name is inferred.
+    if (parameter.module == tag.module || parameter.from_hierarchy ||
         hierarchy::UndoTensorName(model_.ValueName(input)).beside_weight) {
       return;
     }

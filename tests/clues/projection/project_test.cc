@@ -306,6 +306,52 @@ TEST(Project, SaysHowMuchWasFound) {
   EXPECT_EQ(projection.recorded_share, 0);
 }
 
+// The Add of sizes is not the Add of the bias, and the state of the next LSTM
+// no part of this one.
+TEST(Project, LeavesOutWhatComputesNoDataOfItsOperation) {
+  Rehearsal run;
+  const FlowId up =
+      run.Do("linear", "up", {Rehearsal::kInput, run.Weight({4, 2})});
+  run.Do("relu", "act", {run.Do("view", "flat", {up})});
+
+  schema::ModelProto model;
+  auto* graph = model.mutable_graph();
+  AddInput(model, "x");
+  AddWeight(model, "w", {2, 4});
+  AddWeight(model, "b", {4});
+  AddNode(graph, "Gemm", {"x", "w", "b"}, {"1"});
+  AddNode(graph, "Shape", {"1"}, {"2"});
+  AddNode(graph, "Add", {"2", "2"}, {"3"});
+  AddNode(graph, "Reshape", {"1", "3"}, {"4"});
+  AddNode(graph, "Relu", {"4"}, {"5"});
+  EXPECT_THAT(Modules(model, run.program()),
+              ElementsAre("up", "-", "-", "flat", "act"));
+}
+
+// Each Slice of a split stands where its part is read.
+TEST(Project, KnowsAllSlicesOfASplit) {
+  Rehearsal run;
+  const FlowId whole = run.Do("relu", "outer", {Rehearsal::kInput});
+  const FlowId parts = run.Do("chunk", "outer", {whole});
+  const FlowId product = run.Do("linear", "inner", {parts, run.Weight({2, 2})});
+  const FlowId soft = run.Do("softmax", "inner", {product});
+  run.Do("add", "inner", {soft, parts});
+
+  schema::ModelProto model;
+  auto* graph = model.mutable_graph();
+  AddInput(model, "x");
+  AddWeight(model, "w", {2, 2});
+  AddNode(graph, "Relu", {"x"}, {"0"});
+  AddNode(graph, "Slice", {"0", "a", "b"}, {"1"});
+  AddNode(graph, "MatMul", {"1", "w"}, {"2"});
+  AddNode(graph, "Softmax", {"2"}, {"3"});
+  AddNode(graph, "Slice", {"0", "b", "c"}, {"4"});
+  AddNode(graph, "Add", {"3", "4"}, {"5"});
+  EXPECT_THAT(
+      Modules(model, run.program()),
+      ElementsAre("outer", "outer", "inner", "inner", "outer", "inner"));
+}
+
 TEST(Project, LongRunsCostNoMoreThanTheirLength) {
   // Past the size of a window several times over.
   Rehearsal run;

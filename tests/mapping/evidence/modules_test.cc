@@ -465,7 +465,7 @@ class NamelessLayers {
         file_.graph(), file_.exporter().dialect,
         FileModules(file_.graph(), scopes, parameters, {}, modules_), known,
         modules_);
-    names_ = NameWeights(model, parameters, known, called, modules_);
+    names_ = NameWeights(file_.graph(), parameters, known, called, modules_);
   }
 
   std::string NameOf(const std::string& value) const {

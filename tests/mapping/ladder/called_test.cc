@@ -90,6 +90,66 @@ TEST(Called, AProductIsTheModuleWithItsShape) {
   EXPECT_EQ(mapped.Module("", 5), "mlp.down");
 }
 
+// A parametrization has no nodes of its own in the file, so no node is the
+// root's for it.
+TEST(Called, WhatTheFileLacksIsNotCalledThere) {
+  schema::ModelProto model;
+  schema::GraphProto* const graph = model.mutable_graph();
+  graph->add_input()->set_name("x");
+  AddWeight(model, "val_1", {8, 4});
+  AddWeight(model, "tower.out.weight", {4, 2});
+  AddNode(graph, "MatMul", {"x", "val_1"}, {"1"});
+  AddNode(graph, "Relu", {"1"}, {"2"});
+  AddNode(graph, "MatMul", {"2", "tower.out.weight"}, {"y"});
+  graph->add_output()->set_name("y");
+  const Mapped mapped = MapWith(R"({"modules": {
+      "": {"class": "Net", "order": 0},
+      "tower": {"class": "Tower", "order": 1},
+      "tower.in": {"class": "Linear", "order": 2,
+                   "parameters": {"weight": [4, 8]}},
+      "tower.in.parametrizations": {"class": "ModuleDict"},
+      "tower.in.parametrizations.weight": {"class": "Scaled", "order": 3},
+      "tower.act": {"class": "ReLU", "order": 4},
+      "tower.out": {"class": "Linear", "order": 5,
+                    "parameters": {"weight": [2, 4]}}}})",
+                                model);
+  EXPECT_EQ(mapped.Module("", 0), "tower.in");
+  EXPECT_EQ(mapped.Module("", 1), "tower.act");
+}
+
+// Tools sort branches side by side, and exporters fold a BatchNorm into the
+// convolution before it.
+TEST(Called, AnActivationBehindAFoldedNormIsOfItsBranch) {
+  schema::ModelProto model;
+  schema::GraphProto* const graph = model.mutable_graph();
+  graph->add_input()->set_name("x");
+  AddWeight(model, "a.conv.weight", {4, 3, 3, 3});
+  AddWeight(model, "b.conv.weight", {4, 3, 3, 3});
+  AddNode(graph, "Conv", {"x", "a.conv.weight"}, {"1"});
+  AddNode(graph, "Conv", {"x", "b.conv.weight"}, {"2"});
+  AddNode(graph, "Relu", {"2"}, {"3"});
+  AddNode(graph, "Relu", {"1"}, {"4"});
+  AddNode(graph, "Concat", {"3", "4"}, {"y"});
+  graph->add_output()->set_name("y");
+  const Mapped mapped = MapWith(R"({"modules": {
+      "": {"class": "Net", "order": 0},
+      "a": {"class": "Branch", "order": 1},
+      "a.conv": {"class": "Conv2d", "order": 2,
+                 "parameters": {"weight": [4, 3, 3, 3]}},
+      "a.bn": {"class": "BatchNorm2d", "order": 3,
+               "parameters": {"weight": [4]}},
+      "a.act": {"class": "ReLU", "order": 4},
+      "b": {"class": "Branch", "order": 5},
+      "b.conv": {"class": "Conv2d", "order": 6,
+                 "parameters": {"weight": [4, 3, 3, 3]}},
+      "b.bn": {"class": "BatchNorm2d", "order": 7,
+               "parameters": {"weight": [4]}},
+      "b.act": {"class": "ReLU", "order": 8}}})",
+                                model);
+  EXPECT_EQ(mapped.Module("", 2), "b.act");
+  EXPECT_EQ(mapped.Module("", 3), "a.act");
+}
+
 TEST(Called, WhatIsJoinedOrTurnedForALinearIsItsCallers) {
   schema::ModelProto model;
   schema::GraphProto* const graph = model.mutable_graph();

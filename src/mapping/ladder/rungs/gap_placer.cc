@@ -5,7 +5,10 @@
 // between two placed nodes of modules A and B is on the path from A up to their
 // common ancestor and down to B. The dataflow shows how far up.
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "core/hierarchy/name_parts.h"
 #include "mapping/ladder/rungs/layer_bounds.h"
@@ -126,14 +129,83 @@ class GapPlacer : RungBase {
                          after, has_weight[i]}),
           "it runs between two nodes that are already placed");
     }
+    PlaceAsLater(nodes);
+  }
+
+  // What is made of the inputs of the model for the first modules belongs to
+  // who makes the same again, further out: a graph of the nearest neighbours.
+  void PlaceAsLater(const std::vector<NodeId>& nodes) {
+    constexpr int kMostReaders = 4;
+    constexpr int kMostOthers = 64;
+    std::vector<NodeId> anchors;
+    std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(anchors),
+                 [&](NodeId node) { return IsAnchor(node); });
+    const auto reads_inputs = [&](NodeId anchor) {
+      const NodeId maker = FirstMaker(anchor);
+      return maker != kNo<NodeId> && IsOpen(maker) && !fed_[maker];
+    };
+    int readers = 0;
+    for (std::size_t i = 0; i < anchors.size(); ++i) {
+      if (!reads_inputs(anchors[i])) continue;
+      if (++readers > kMostReaders) return;
+      int others = 0;
+      for (std::size_t k = i + 1; k < anchors.size(); ++k) {
+        const NodeId maker = FirstMaker(anchors[k]);
+        if (maker == kNo<NodeId> || !IsOpen(maker)) continue;
+        if (++others > kMostOthers || PlaceLike(anchors[i], anchors[k])) break;
+      }
+    }
+  }
+
+  // Walks back from both nodes at once, as long as the operators are the same.
+  // Returns whether they are, in many nodes that are in one module behind
+  // `other`.
+  bool PlaceLike(NodeId reader, NodeId other) {
+    constexpr std::size_t kLeast = 8;
+    constexpr std::size_t kMost = 256;
+    std::vector<std::pair<NodeId, NodeId>> pairs = {{reader, other}};
+    std::set<NodeId> seen;
+    ModuleId module = kNo<ModuleId>;
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      const auto inputs = model_.Inputs(pairs[i].first);
+      const auto others = model_.Inputs(pairs[i].second);
+      for (std::size_t k = 0; k < std::min(inputs.size(), others.size()); ++k) {
+        const NodeId a = ProducerOf(model_, inputs[k]);
+        const NodeId b = ProducerOf(model_, others[k]);
+        if (a == b || a == kNo<NodeId> || b == kNo<NodeId> || !IsOpen(a) ||
+            !IsOpen(b) || fed_[a] || !IsData(a) || !IsSameOperator(a, b) ||
+            ReadsConstantWeight(a) || !seen.insert(a).second) {
+          continue;
+        }
+        if (module == kNo<ModuleId>) module = module_[b];
+        if (module_[b] != module || pairs.size() > kMost) return false;
+        pairs.emplace_back(a, b);
+      }
+    }
+    if (pairs.size() <= kLeast || module == kNo<ModuleId>) return false;
+    for (const auto& pair : std::span(pairs).subspan(1)) {
+      const ModuleId old = module_[pair.first];
+      if (old == kNo<ModuleId> || old == module ||
+          !tree_.IsAncestor(module, old)) {
+        continue;
+      }
+      Put(pair.first, module, "this module runs the same operations again");
+    }
+    return true;
   }
 
   // A quantizer that a tool put behind a tensor belongs to who made the tensor.
   ModuleId ConvertedFrom(NodeId node) const {
-    if (ops_[node] != Op::kDynamicQuantizeLinear) return kNo<ModuleId>;
     const NodeId maker = FirstMaker(node);
+    if (!ops_.Is(node, OpKind::kQuantizer) &&
+        !(ops_.Is(node, OpKind::kDequantizer) &&
+          ops_.Is(maker, OpKind::kQuantizer))) {
+      return kNo<ModuleId>;
+    }
     if (maker != kNo<NodeId>) return OutOfShared(module_[maker]);
-    return much_is_placed_ ? kRoot : kNo<ModuleId>;
+    return much_is_placed_ && ops_[node] == Op::kDynamicQuantizeLinear
+               ? kRoot
+               : kNo<ModuleId>;
   }
 
   bool IsAlone(ModuleId item) const {
@@ -313,6 +385,9 @@ class GapPlacer : RungBase {
       const ModuleId module = FromInputs(gap, nowhere);
       return gap.before == kNo<NodeId> || on_the_way(module) ? module : around;
     }
+    if (deepest == kNo<ModuleId> && IsPassingBy(node, around)) {
+      return Join(flow, readers_[node]);
+    }
     // A weight without a name is an unknown module anywhere on the path.
     if (deepest == kNo<ModuleId> || ReadsConstantWeight(node)) return nowhere;
     const bool active = IsActive(gap.nodes, deepest);
@@ -330,6 +405,22 @@ class GapPlacer : RungBase {
     }
     if (active) return deepest;
     return WhereOldMeetsNew(node, deepest, around);
+  }
+
+  // Whether it only stands beside nodes of the module: no node there makes what
+  // it reads, and none reads what it makes. Tools sort nodes of branches anew.
+  bool IsPassingBy(NodeId node, ModuleId module) const {
+    if (module == kRoot || ReadsConstantWeight(node)) return false;
+    const ModuleId reader = readers_[node];
+    if (reader != kNo<ModuleId> && (tree_.IsAncestor(module, reader) ||
+                                    tree_.IsAncestor(reader, module))) {
+      return false;
+    }
+    for (const NodeId maker : MakersOf(node)) {
+      const ModuleId from = module_[maker];
+      if (from == kNo<ModuleId> || tree_.IsAncestor(module, from)) return false;
+    }
+    return true;
   }
 
   // Whether what is made of an input of the model meets what a module made

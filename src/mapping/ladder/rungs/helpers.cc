@@ -202,6 +202,37 @@ std::vector<Claim> ProposeForCarriers(const Evidence& evidence,
   return claims;
 }
 
+namespace {
+
+// The module that unpacks the parts of a Split: it alone reads all of them, and
+// is no leaf, which takes one tensor. kNo if there is none.
+ModuleId UnpackedIn(const Evidence& evidence, const Placed& placed,
+                    NodeId split) {
+  const Model& model = evidence.model;
+  const Operators& ops = evidence.graph.ops;
+  constexpr std::size_t kMostEdges = 64;
+  ModuleId module = kNo<ModuleId>;
+  bool alone = true;
+  const bool all = Walk(
+      split, kMostEdges,
+      [&](NodeId at, const auto& go) { ForEachReader(model, at, go); },
+      [&](NodeId reader) {
+        const Tag& tag = placed[reader];
+        if (!tag.tagged() &&
+            ops.Is(reader, {OpKind::kQuantizer, OpKind::kDequantizer})) {
+          return true;
+        }
+        if (module == kNo<ModuleId>) module = tag.module;
+        alone = alone && tag.tagged() && tag.module == module;
+        return false;
+      });
+  const bool unpacks = all && alone && module != kNo<ModuleId> &&
+                       !evidence.modules.Children(module).empty();
+  return unpacks ? module : kNo<ModuleId>;
+}
+
+}  // namespace
+
 // Nodes that a quantizer or a float16 converter inserted belong to the producer
 // of the tensor, with at most the same confidence.
 std::vector<Claim> ProposeForConversions(const Evidence& evidence,
@@ -224,9 +255,15 @@ std::vector<Claim> ProposeForConversions(const Evidence& evidence,
     if (producer == kNo<NodeId> || maker[producer] == kNo<NodeId>) continue;
     maker[node] = maker[producer];
     const Tag& made = placed[maker[node]];
+    const ModuleId reader = ops[maker[node]] == Op::kSplit
+                                ? UnpackedIn(evidence, placed, maker[node])
+                                : kNo<ModuleId>;
     claims.push_back(
-        {node, made.module, std::min(made.confidence, Confidence::kHigh),
-         Source::kOperation, "it converts a tensor of this module"});
+        {node, reader == kNo<ModuleId> ? made.module : reader,
+         std::min(made.confidence, Confidence::kHigh), Source::kOperation,
+         reader == kNo<ModuleId>
+             ? "it converts a tensor of this module"
+             : "it converts a part that this module alone unpacks"});
   }
   return claims;
 }
