@@ -2,25 +2,18 @@
 #ifndef ONNX_TAG_CLUES_EXPORTERS_WORDS_H_
 #define ONNX_TAG_CLUES_EXPORTERS_WORDS_H_
 
-#include <string_view>
-#include <vector>
+#include "base/word_list.h"
+#include "generated/exporter_words.h"
 
 namespace onnx_tag::hierarchy {
 
-// The rows of one list, each without the list's name.
-std::vector<std::vector<std::string_view>> RowsOf(std::string_view list);
+inline auto RowsOf(std::string_view list) {
+  return onnx_tag::RowsOf(kExporterWords, list);
+}
 
-// The words of one list.
-class WordList {
- public:
-  explicit WordList(std::string_view list);
-
-  bool Has(std::string_view word) const;
-  bool HasStartOf(std::string_view text) const;
-  bool HasEndOf(std::string_view text) const;
-
- private:
-  std::vector<std::string_view> words_;  // sorted
+struct WordList : onnx_tag::WordList {
+  explicit WordList(std::string_view list)
+      : onnx_tag::WordList(kExporterWords, list) {}
 };
 
 }  // namespace onnx_tag::hierarchy

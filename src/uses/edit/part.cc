@@ -168,36 +168,19 @@ PartSource::PartSource(const Model& model, const Release& release)
         if (GraphEdit::IsInfo(field.kind)) {
           infos_.try_emplace(field.name, field.bytes);
         }
-        switch (field.kind) {
-          case Kind::kNode:
-            nodes_.push_back(field.whole);
-            break;
-          case Kind::kInitializer:
-            initializers_.push_back(field.whole);
-            break;
-          case Kind::kInput:
-            inputs_.emplace(field.name, field.whole);
-            break;
-          case Kind::kValueInfo:
-            value_infos_.emplace(field.name, field.whole);
-            break;
-          case Kind::kAnnotation:
-            annotations_.emplace(field.name, field.whole);
-            break;
-          case Kind::kFunction:
-            functions_.push_back(field.whole);
-            break;
-          case Kind::kOutput:
-          case Kind::kTraining:
-            break;
-          case Kind::kMetadata:
-            // That record counts messages of the whole file.
-            if (field.name != keys::kLayout) rest_.push_back(field.whole);
-            break;
-          case Kind::kOther:
-            (field.message == 0 ? rest_ : rest_of_graph_)
-                .push_back(field.whole);
-            break;
+        const auto& [kind, index, name, bytes, whole, message] = field;
+        if (kind == Kind::kNode) nodes_.push_back(whole);
+        if (kind == Kind::kInitializer) initializers_.push_back(whole);
+        if (kind == Kind::kFunction) functions_.push_back(whole);
+        if (kind == Kind::kInput) inputs_.emplace(name, whole);
+        if (kind == Kind::kValueInfo) value_infos_.emplace(name, whole);
+        if (kind == Kind::kAnnotation) annotations_.emplace(name, whole);
+        // That record counts messages of the whole file.
+        if (kind == Kind::kMetadata && name != keys::kLayout) {
+          rest_.push_back(whole);
+        }
+        if (kind == Kind::kOther) {
+          (message == 0 ? rest_ : rest_of_graph_).push_back(whole);
         }
       },
       release);

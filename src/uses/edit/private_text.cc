@@ -23,33 +23,24 @@ constexpr std::string_view kStackTrace = "pkg.torch.onnx.stack_trace";
 
 // What people call a message.
 std::string_view WordFor(MessageType message) {
-  switch (message) {
-    case MessageType::kModelProto:
-      return "model";
-    case MessageType::kGraphProto:
-      return "graph";
-    case MessageType::kFunctionProto:
-      return "function";
-    case MessageType::kTrainingInfoProto:
-      return "training";
-    case MessageType::kNodeProto:
-      return "node";
-    case MessageType::kAttributeProto:
-      return "attribute";
-    case MessageType::kTensorProto:
-    case MessageType::kSparseTensorProto:
-      return "tensor";
-    case MessageType::kValueInfoProto:
-      return "value";
-    case MessageType::kStringStringEntryProto:
-      return "entry";
-    case MessageType::kOperatorSetIdProto:
-      return "opset";
-    case MessageType::kTensorAnnotation:
-      return "annotation";
-    default:
-      return "type";
+  static constexpr std::pair<MessageType, std::string_view> kWords[] = {
+      {MessageType::kModelProto, "model"},
+      {MessageType::kGraphProto, "graph"},
+      {MessageType::kFunctionProto, "function"},
+      {MessageType::kTrainingInfoProto, "training"},
+      {MessageType::kNodeProto, "node"},
+      {MessageType::kAttributeProto, "attribute"},
+      {MessageType::kTensorProto, "tensor"},
+      {MessageType::kSparseTensorProto, "tensor"},
+      {MessageType::kValueInfoProto, "value"},
+      {MessageType::kStringStringEntryProto, "entry"},
+      {MessageType::kOperatorSetIdProto, "opset"},
+      {MessageType::kTensorAnnotation, "annotation"},
+  };
+  for (const auto& [type, word] : kWords) {
+    if (type == message) return word;
   }
+  return "type";
 }
 
 // A text, and why it is private.
@@ -61,15 +52,13 @@ struct Private {
 Private Search(std::string_view text, const std::set<std::string>& users) {
   Private found = {PrivateKind::kTraceback, std::string(FindFrame(text))};
   if (found.text.empty()) found = {PrivateKind::kPath, FindPath(text)};
-  if (found.text.empty()) {
-    found = {PrivateKind::kEmail, std::string(FindEmail(text))};
-  }
-  if (found.text.empty()) {
-    found = {PrivateKind::kAddress, std::string(FindAddress(text))};
-  }
-  if (found.text.empty()) {
-    found = {PrivateKind::kUser, std::string(FindUser(text, users))};
-  }
+  const auto or_else = [&](PrivateKind kind, const auto& find) {
+    if (found.text.empty()) found = {kind, std::string(find(text))};
+  };
+  or_else(PrivateKind::kEmail, FindEmail);
+  or_else(PrivateKind::kAddress, FindAddress);
+  or_else(PrivateKind::kUser,
+          [&](std::string_view all) { return FindUser(all, users); });
   return found;
 }
 
@@ -140,8 +129,12 @@ class PrivateTexts::Visitor {
     if (info.in == MessageType::kStringStringEntryProto || name == "raw_data") {
       return;
     }
-    if (name == "doc_string") return DocString(field);
-    if (info.in == MessageType::kModelProto) return Producer(field, name);
+    if (name == "doc_string") {
+      return Judged(PrivateKind::kDocString, field, name);
+    }
+    if (info.in == MessageType::kModelProto) {
+      return Judged(PrivateKind::kProducer, field, name);
+    }
     if (name == "name" && info.in != MessageType::kGraphProto) {
       open_.back().name = field.bytes;
     }
@@ -179,16 +172,10 @@ class PrivateTexts::Visitor {
   }
 
   // ---------------------------------------------------------------- fields
-  void Producer(const Field& field, std::string_view name) {
+  // One that says nothing private goes, too, if all are to go.
+  void Judged(PrivateKind kind, const Field& field, std::string_view name) {
     if (Judge(field, name, field.bytes) || !options_.all) return;
-    if (field.bytes.empty()) return;
-    Remove(PrivateKind::kProducer, field, name, field.bytes);
-  }
-
-  void DocString(const Field& field) {
-    if (Judge(field, "doc_string", field.bytes) || !options_.all) return;
-    if (field.bytes.empty()) return;
-    Remove(PrivateKind::kDocString, field, "doc_string", field.bytes);
+    if (!field.bytes.empty()) Remove(kind, field, name, field.bytes);
   }
 
   bool Metadata(const Field& field) {

@@ -6,16 +6,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/letters.h"
 #include "base/parse_number.h"
 #include "base/text.h"
+#include "base/word_list.h"
+#include "generated/private_words.h"
 
 namespace onnx_tag::edit {
 namespace {
 
-bool IsLetter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsWord(char c) { return IsLetter(c) || IsDigit(c) || c == '_'; }
 
 // A byte of a path that needs no quotation marks.
@@ -25,35 +24,17 @@ bool IsPathByte(char c) {
          static_cast<unsigned char>(c) >= 0x80;
 }
 
-// Folders at the root of Unix, macOS, clusters and clouds, where people and
-// programs keep files.
-bool IsTopFolder(std::string_view name) {
-  return IsOneOf(name,
-                 {"home",    "Users",   "root",    "usr",        "opt",
-                  "tmp",     "var",     "mnt",     "media",      "srv",
-                  "etc",     "private", "Volumes", "Library",    "Applications",
-                  "nix",     "scratch", "work",    "workspace",  "workspaces",
-                  "content", "kaggle",  "dbfs",    "databricks", "gpfs",
-                  "lustre",  "nfs",     "proc",    "dev",        "run",
-                  "builds",  "__w",     "github",  "cygdrive"});
-}
-
-bool IsFileEnding(std::string_view ending) {
-  return IsOneOf(ending,
-                 {"py",     "pyc",    "pyi",  "pyx",         "ipynb", "so",
-                  "cc",     "cpp",    "cu",   "cuh",         "h",     "hpp",
-                  "onnx",   "ort",    "pt",   "pth",         "ckpt",  "bin",
-                  "data",   "json",   "yaml", "yml",         "toml",  "txt",
-                  "cfg",    "npz",    "npy",  "pkl",         "whl",   "pb",
-                  "tflite", "engine", "plan", "safetensors", "mlir",  "log"});
-}
-
-// Folders that are also words for parts of a model: they need more folders.
-bool IsDataFolder(std::string_view name) {
-  return IsOneOf(name, {"data",    "datasets", "storage", "share",  "shared",
-                        "exports", "efs",      "fsx",     "nas",    "projects",
-                        "users",   "models",   "raid",    "nvme",   "cache",
-                        "local",   "project",  "disk",    "export", "app"});
+struct PrivateWords {
+  WordList top_folders{kPrivateWords, "topFolder"};
+  WordList data_folders{kPrivateWords, "dataFolder"};
+  WordList endings{kPrivateWords, "ending"};
+  WordList accounts{kPrivateWords, "account"};
+  WordList private_ends{kPrivateWords, "privateEnd"};
+  WordList account_ends{kPrivateWords, "accountEnd"};
+};
+const PrivateWords& Words() {
+  static const PrivateWords words;
+  return words;
 }
 
 // "/home/me/x.py" at the start of `text`; 0 if it is no path.
@@ -65,10 +46,10 @@ std::size_t UnixPath(std::string_view text) {
   const std::size_t slash = path.find('/', 1);
   if (slash == path.npos) return 0;
   const std::string_view top = path.substr(1, slash - 1);
-  if (slash + 1 < path.size() && IsTopFolder(top)) return end;
+  if (slash + 1 < path.size() && Words().top_folders.Has(top)) return end;
   const std::size_t last = path.rfind('/');
   // A scope ends with an operator: "/data/embed/MatMul".
-  if (IsDataFolder(top) && last > slash && last + 1 < path.size() &&
+  if (Words().data_folders.Has(top) && last > slash && last + 1 < path.size() &&
       !(path[last + 1] >= 'A' && path[last + 1] <= 'Z')) {
     return end;
   }
@@ -76,7 +57,7 @@ std::size_t UnixPath(std::string_view text) {
   if (dot == path.npos || dot < last) return 0;
   std::size_t after = dot + 1;
   while (after < path.size() && IsWord(path[after])) ++after;
-  return IsFileEnding(path.substr(dot + 1, after - dot - 1)) ? after : 0;
+  return Words().endings.Has(path.substr(dot + 1, after - dot - 1)) ? after : 0;
 }
 
 // "C:\Users\me\x.py", "\\server\share"
@@ -158,17 +139,7 @@ std::string PathInRun(std::string_view run, std::string_view before) {
 
 bool IsTelling(std::string_view user) {
   constexpr std::size_t kShortest = 3;
-  return user.size() >= kShortest &&
-         !IsOneOf(user, {"root", "user", "ubuntu", "runner", "admin", "public",
-                         "shared", "default", "work", "model", "models"});
-}
-
-std::string InSmallLetters(std::string_view text) {
-  std::string small(text);
-  for (char& c : small) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return small;
+  return user.size() >= kShortest && !Words().accounts.Has(user);
 }
 
 }  // namespace
@@ -311,12 +282,8 @@ bool IsPrivateHost(std::string_view host, bool in_address) {
       std::any_of(labels.begin(), labels.end(), [](std::string_view label) {
         return std::all_of(label.begin(), label.end(), IsDigit);
       });
-  for (const std::string_view end :
-       {".corp", ".lan", ".intranet", ".localdomain", ".internal", ".intra",
-        ".cluster.local"}) {
-    if (host.size() > end.size() && host.ends_with(end)) {
-      return in_address || !may_be_module;
-    }
+  if (host.size() > 1 && Words().private_ends.HasEndOf(host.substr(1))) {
+    return in_address || !may_be_module;
   }
   std::array<std::uint32_t, 4> parts = {};
   std::size_t count = 0;
@@ -335,29 +302,8 @@ bool IsPrivateHost(std::string_view host, bool in_address) {
 
 // Where accounts keep files and follow the training of models.
 bool IsOfAccount(std::string_view host) {
-  constexpr std::array<std::string_view, 17> kHosts = {"wandb.ai",
-                                                       "neptune.ai",
-                                                       "clear.ml",
-                                                       "comet.com",
-                                                       "comet.ml",
-                                                       "tensorboard.dev",
-                                                       "dagshub.com",
-                                                       "databricks.com",
-                                                       "azureml.ms",
-                                                       "amazonaws.com",
-                                                       "googleapis.com",
-                                                       "core.windows.net",
-                                                       "sharepoint.com",
-                                                       "atlassian.net",
-                                                       "drive.google.com",
-                                                       "docs.google.com",
-                                                       "cloudflarestorage.com"};
   return host.find("mlflow") != host.npos ||
-         std::any_of(kHosts.begin(), kHosts.end(), [&](std::string_view known) {
-           return host == known ||
-                  (host.ends_with(known) &&
-                   host[host.size() - known.size() - 1] == '.');
-         });
+         Words().account_ends.HasEndOf("." + std::string(host));
 }
 
 // What stands behind "scheme://".

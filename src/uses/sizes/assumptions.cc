@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/letters.h"
 #include "base/text.h"
 #include "onnx_tag/error.h"
 #include "uses/sizes/formula_text.h"
@@ -13,14 +14,6 @@ namespace {
 
 // Of an equality; more are not looked at.
 constexpr std::size_t kMostDimensions = 64;
-
-std::string Lower(std::string_view text) {
-  std::string lower;
-  for (const char c : text) {
-    lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
-  return lower;
-}
 
 std::string Listed(const std::vector<std::string_view>& names) {
   std::string text;
@@ -44,6 +37,9 @@ Assumptions::Assumptions(const Model& model, const Shapes& shapes,
       places_(formulas_.symbol_count()),
       follows_(formulas_.symbol_count()),
       equalities_of_(formulas_.symbol_count()) {
+  for (const ValueId input : model_[GraphId{0}].inputs) {
+    if (model_.InitializerOf(input) == nullptr) inputs_.push_back(input);
+  }
   ReadInputs();
   for (const GivenShape& one : given) Give(one);
   AddDefaults();
@@ -51,11 +47,9 @@ Assumptions::Assumptions(const Model& model, const Shapes& shapes,
 
 // Once: a model may have as many inputs as dimensions.
 void Assumptions::ReadInputs() {
-  for (const ValueId input : model_[GraphId{0}].inputs) {
-    if (model_.InitializerOf(input) != nullptr) continue;
+  for (const ValueId input : inputs_) {
     const std::optional<Shape>& shape = shapes_.Of(input);
-    if (!shape) continue;
-    for (std::size_t i = 0; i < shape->size(); ++i) {
+    for (std::size_t i = 0; shape && i < shape->size(); ++i) {
       const SymbolId symbol = formulas_.OnlySymbol((*shape)[i]);
       if (symbol == kNo<SymbolId>) continue;
       const bool first = i == 0 && shape->size() > 1;
@@ -111,8 +105,7 @@ void Assumptions::Give(const GivenShape& given) {
     }
   }
   std::vector<std::string_view> dims, inputs;
-  for (const ValueId input : model_[GraphId{0}].inputs) {
-    if (model_.InitializerOf(input) != nullptr) continue;
+  for (const ValueId input : inputs_) {
     if (model_.ValueName(input) == given.name) return GiveInput(input, given);
     inputs.push_back(model_.ValueName(input));
   }
@@ -214,8 +207,7 @@ void Assumptions::AddDefaults() {
   Propagate();
   // First those that no equality explains: "total" follows from the others.
   for (const bool explained : {false, true}) {
-    for (const ValueId input : model_[GraphId{0}].inputs) {
-      if (model_.InitializerOf(input) != nullptr) continue;
+    for (const ValueId input : inputs_) {
       const std::optional<Shape>& shape = shapes_.Of(input);
       if (!shape) continue;
       for (const Dim dim : *shape) {
@@ -232,12 +224,10 @@ void Assumptions::AddDefaults() {
 
 // By its name; or it is the first axis of every input that has it.
 bool Assumptions::IsBatch(SymbolId symbol) const {
-  const std::string name = Lower(formulas_[symbol].name);
-  if (name.find("batch") != std::string::npos || name == "n" || name == "b" ||
-      name == "bs") {
-    return true;
-  }
-  return places_[Index(symbol)] == Place::kFirst;
+  const std::string name = InSmallLetters(formulas_[symbol].name);
+  return name.find("batch") != std::string::npos ||
+         IsOneOf(name, {"n", "b", "bs"}) ||
+         places_[Index(symbol)] == Place::kFirst;
 }
 
 std::string Assumptions::Text() const {

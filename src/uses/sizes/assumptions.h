@@ -62,6 +62,7 @@ class Assumptions {
   const Model& model_;
   const Shapes& shapes_;
   const Formulas& formulas_;
+  std::vector<ValueId> inputs_;  // of the main graph that are no weights
   Evaluation numbers_;
   std::vector<Assumption> list_;
   std::vector<bool> is_set_;  // by symbol

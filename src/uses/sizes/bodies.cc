@@ -58,10 +58,22 @@ Fact Shapes::FactAt(std::span<const ValueId> values, std::size_t i) const {
              : Fact();
 }
 
-std::uint32_t Shapes::AddRun(GraphId graph, const Scope& scope, Dim times,
+Fact Shapes::FactOfRound(std::span<const ValueId> values, std::size_t i) const {
+  Fact fact = FactAt(values, i);
+  fact.numbers.reset();
+  return fact;
+}
+
+void Shapes::InferBody(GraphId graph, const Scope& scope, Dim times,
+                       NodeId node) {
+  InferGraph(graph, {.run = AddRun(graph, scope, times, node),
+                     .call = scope.call,
+                     .depth = scope.depth});
+}
+
+Shapes::RunId Shapes::AddRun(GraphId graph, const Scope& scope, Dim times,
                              NodeId node) {
-  const auto run = static_cast<std::uint32_t>(runs_.size());
-  runs_.push_back({.graph = graph});
+  const RunId run = runs_.Add({.graph = graph});
   runs_[scope.run].inside.push_back({run, times, node});
   return run;
 }
@@ -143,8 +155,8 @@ void Shapes::InferCall(NodeId node, GraphId body, const Scope& scope) {
     runs_[scope.run].inside.push_back({known->second, 1, node});
     return LearnOutputs(node, runs_[known->second].results);
   }
-  const bool again = first_run_[Index(body)] != kNoRun;
-  const std::uint32_t run = AddRun(body, scope, 1, node);
+  const bool again = first_run_[Index(body)] != kNo<RunId>;
+  const RunId run = AddRun(body, scope, 1, node);
   known->second = run;
   // The body keeps the shapes of its first call.
   std::vector<std::pair<ValueId, Fact>> saved;
@@ -161,7 +173,7 @@ void Shapes::InferCall(NodeId node, GraphId body, const Scope& scope) {
     SetParameter(parameters[i], FactAt(inputs, i));
   }
   const std::uint32_t outside = facts_.call();
-  facts_.SetCall(run);
+  facts_.SetCall(static_cast<std::uint32_t>(run));
   const Call call{.node = model_.NodeBytes(node),
                   .function = model_.functions()[model_[body].function].bytes,
                   .outside = scope.call};
@@ -200,10 +212,7 @@ void Shapes::InferBodies(NodeId node, Op op, const Scope& scope) {
     for (const ValueId value : model_[bodies[i]].inputs) {
       if (model_.InitializerOf(value) == nullptr) SetParameter(value, {});
     }
-    const Dim times = facts_.OwnDim(node, kTrips, i);
-    InferGraph(bodies[i], {.run = AddRun(bodies[i], inside, times, node),
-                           .call = scope.call,
-                           .depth = inside.depth});
+    InferBody(bodies[i], inside, facts_.OwnDim(node, kTrips, i), node);
   }
   const NodeView view(model_, facts_, node, op, scope.call);
   LearnOutputs(node, Infer(view));
@@ -219,9 +228,7 @@ void Shapes::InferIf(NodeId node, const Scope& scope) {
     const bool is_then = model_[branch].attribute == "then_branch";
     // A branch that never runs costs nothing.
     const bool runs = !condition.IsNumber() || condition.Is(0) != is_then;
-    InferGraph(branch, {.run = AddRun(branch, scope, runs ? 1 : 0, node),
-                        .call = scope.call,
-                        .depth = scope.depth});
+    InferBody(branch, scope, runs ? 1 : 0, node);
     if (!runs) continue;
     const std::vector<ValueId>& given = model_[branch].outputs;
     for (std::size_t i = 0; i < facts.size(); ++i) {
@@ -250,10 +257,9 @@ void Shapes::InferLoop(NodeId node, GraphId body, const Scope& scope) {
 
   std::vector<Fact> before(carried);
   for (std::size_t i = 0; i < carried; ++i) {
-    before[i] = FactAt(inputs, i + 2);
-    before[i].numbers.reset();
+    before[i] = FactOfRound(inputs, i + 2);
   }
-  const std::uint32_t run = AddRun(body, scope, kUnknownDim, node);
+  const RunId run = AddRun(body, scope, kUnknownDim, node);
   const auto infer = [&] {
     if (!parameters.empty() && parameters[0] != kNo<ValueId>) {
       SetParameter(parameters[0], {.shape = Shape(), .type = kInt64});
@@ -269,20 +275,17 @@ void Shapes::InferLoop(NodeId node, GraphId body, const Scope& scope) {
     return InferGraph(body,
                       {.run = run, .call = scope.call, .depth = scope.depth});
   };
-  const auto result = [&](std::size_t i) { return FactAt(results, i); };
   bool spent = !infer();
   // Sizes that change from round to round get a name of their own.
   std::vector<Fact> start = before;
   bool changes = false;
   for (std::size_t i = 0; i < carried; ++i) {
-    const Fact after = result(i + 1);
+    const Fact after = FactAt(results, i + 1);
     std::optional<Shape>& shape = before[i].shape;
     if (after.sequence != nullptr) {
       changes = true;
-      before[i].sequence = std::make_shared<Sequence>(
-          Sequence{.element = after.sequence->element,
-                   .length = view.Own(i, kLength),
-                   .items = {}});
+      before[i].sequence =
+          Sequence::Of(after.sequence->element, view.Own(i, kLength));
     }
     if (!shape) continue;
     if (!after.shape || after.shape->size() != shape->size()) {
@@ -299,7 +302,7 @@ void Shapes::InferLoop(NodeId node, GraphId body, const Scope& scope) {
   if (changes && !spent) spent = !infer();
 
   // How often: the count, if the condition stays true.
-  const Fact condition = result(0);
+  const Fact condition = FactAt(results, 0);
   const bool goes_on =
       begins && condition.numbers && *condition.numbers == OneNumber({1});
   Dim trips = goes_on ? view.InputSize(0) : kUnknownDim;
@@ -310,8 +313,7 @@ void Shapes::InferLoop(NodeId node, GraphId body, const Scope& scope) {
 
   Facts facts;
   for (std::size_t i = 0; i < view.outputs(); ++i) {
-    Fact fact = spent ? Fact() : result(i + 1);
-    fact.numbers.reset();
+    Fact fact = spent ? Fact() : FactOfRound(results, i + 1);
     if (i >= carried && fact.shape) {
       fact.shape->insert(fact.shape->begin(), trips);
     } else if (i < carried && before[i].shape && start[i].shape && fact.shape) {
@@ -327,10 +329,7 @@ void Shapes::InferLoop(NodeId node, GraphId body, const Scope& scope) {
                   : view.Own(i, kAfter + axis);
       }
     } else if (i < carried && fact.sequence != nullptr) {
-      fact.sequence =
-          std::make_shared<Sequence>(Sequence{.element = fact.sequence->element,
-                                              .length = view.Own(i, kAfter),
-                                              .items = {}});
+      fact.sequence = Sequence::Of(fact.sequence->element, view.Own(i, kAfter));
     }
     facts.push_back(std::move(fact));
   }
@@ -340,8 +339,8 @@ void Shapes::InferLoop(NodeId node, GraphId body, const Scope& scope) {
 // States, then inputs of which each round gets one slice.
 void Shapes::InferScan(NodeId node, GraphId body, const Scope& scope) {
   const NodeView view(model_, facts_, node, Op::kScan, scope.call);
-  const auto scanned = static_cast<std::size_t>(std::clamp<std::int64_t>(
-      view.attributes().Int("num_scan_inputs", 1), 0, 1 << 20));
+  const auto scanned = static_cast<std::size_t>(
+      std::clamp<std::int64_t>(view.Int("num_scan_inputs", 1), 0, 1 << 20));
   auto inputs = model_.Inputs(node);
   const std::vector<ValueId>& parameters = model_[body].inputs;
   const std::vector<ValueId>& results = model_[body].outputs;
@@ -356,8 +355,7 @@ void Shapes::InferScan(NodeId node, GraphId body, const Scope& scope) {
   const auto out_axes = view.attributes().IntList("scan_output_axes");
   Dim trips;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    Fact fact = FactAt(inputs, i);
-    fact.numbers.reset();
+    Fact fact = FactOfRound(inputs, i);
     if (batched && fact.shape) {
       if (fact.shape->empty()) {
         fact.shape.reset();
@@ -372,32 +370,25 @@ void Shapes::InferScan(NodeId node, GraphId body, const Scope& scope) {
                              fact.shape->size());
       if (axis) {
         trips = view.SameDim(trips, (*fact.shape)[*axis]);
-        fact.shape->erase(fact.shape->begin() +
-                          static_cast<std::ptrdiff_t>(*axis));
+        fact.shape->erase(At(*fact.shape, *axis));
       } else {
         fact.shape.reset();
       }
     }
     SetParameter(parameters[i], std::move(fact));
   }
-  if (!trips.known()) trips = view.Own(kTrips, 0);
+  trips = view.OwnIfUnknown(trips, 0, kTrips);
   const Dim rounds = batched ? view.formulas().Times(trips, batch) : trips;
-  InferGraph(body, {.run = AddRun(body, scope, rounds, node),
-                    .call = scope.call,
-                    .depth = scope.depth});
+  InferBody(body, scope, rounds, node);
   Facts facts;
   for (std::size_t i = 0; i < view.outputs(); ++i) {
-    Fact fact = FactAt(results, i);
-    fact.numbers.reset();
+    Fact fact = FactOfRound(results, i);
     if (i >= states && fact.shape) {
       const std::size_t k = i - states;
       const auto axis =
           Axis(out_axes && k < out_axes->size() ? (*out_axes)[k] : 0,
                fact.shape->size() + 1);
-      if (axis) {
-        fact.shape->insert(
-            fact.shape->begin() + static_cast<std::ptrdiff_t>(*axis), trips);
-      }
+      if (axis) fact.shape->insert(At(*fact.shape, *axis), trips);
     }
     if (batched && fact.shape) fact.shape->insert(fact.shape->begin(), batch);
     facts.push_back(std::move(fact));
@@ -420,17 +411,14 @@ void Shapes::InferSequenceMap(NodeId node, GraphId body, const Scope& scope) {
     }
     SetParameter(parameters[i], std::move(fact));
   }
-  if (!length.known()) length = view.Own(kTrips, 0);
-  InferGraph(body, {.run = AddRun(body, scope, length, node),
-                    .call = scope.call,
-                    .depth = scope.depth});
+  length = view.OwnIfUnknown(length, 0, kTrips);
+  InferBody(body, scope, length, node);
   Facts facts;
   for (const ValueId result : model_[body].outputs) {
     Fact fact;
     if (result != kNo<ValueId>) {
       fact.type = facts_.TypeOf(result);
-      fact.sequence = std::make_shared<Sequence>(Sequence{
-          .element = facts_.ShapeOf(result), .length = length, .items = {}});
+      fact.sequence = Sequence::Of(facts_.ShapeOf(result), length);
     }
     facts.push_back(std::move(fact));
   }

@@ -77,31 +77,15 @@ Dim Evaluation::ValueOf(SymbolId id) const {
   if (a.IsOver() || b.IsOver()) {
     if (a.known() && b.known()) value = Dim::Over();
   } else if (a.known() && b.known()) {
-    // Numbers only: the operations of Formulas on them make no symbols.
+    // By kind. Numbers only: the operations of Formulas on them make no
+    // symbols.
+    static constexpr Dim (Formulas::*kOperations[])(Dim, Dim) = {
+        nullptr,        nullptr,         &Formulas::Floor, &Formulas::Max,
+        &Formulas::Min, &Formulas::Plus, &Formulas::Times};
     Formulas numbers;
-    switch (symbol.kind) {
-      case Kind::kFloor:
-        value = numbers.Floor(a, b);
-        break;
-      case Kind::kMax:
-        value = numbers.Max(a, b);
-        break;
-      case Kind::kMin:
-        value = numbers.Min(a, b);
-        break;
-      case Kind::kSum:
-        value = numbers.Plus(a, b);
-        break;
-      case Kind::kProduct:
-        value = numbers.Times(a, b);
-        break;
-      case Kind::kScaled:
-        value = ScaledDown(a.number(), ScaleOf(symbol));
-        break;
-      case Kind::kDimension:
-      case Kind::kData:
-        break;
-    }
+    value = symbol.kind == Kind::kScaled
+                ? ScaledDown(a.number(), ScaleOf(symbol))
+                : (numbers.*kOperations[static_cast<int>(symbol.kind)])(a, b);
   }
   values_[Index(id)] = value;
   is_computed_[Index(id)] = true;

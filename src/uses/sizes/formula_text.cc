@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/letters.h"
 #include "base/parse_number.h"
 #include "base/text.h"
 
@@ -14,8 +15,7 @@ namespace {
 using Kind = Symbol::Kind;
 
 bool IsWordChar(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '[' ||
+  return IsLetter(c) || IsDigit(c) || c == '_' || c == '.' || c == '[' ||
          c == ']' || c == ':' || c == '/' ||
          static_cast<unsigned char>(c) > 127;
 }
@@ -154,7 +154,7 @@ class Parser {
     const std::string_view word = text_.substr(0, size);
     text_.remove_prefix(size);
     if (word.empty()) return kUnknownDim;
-    if (word.front() >= '0' && word.front() <= '9') {
+    if (IsDigit(word.front())) {
       const auto number = ParseWhole<std::int64_t>(word);
       return number ? Dim(*number) : kUnknownDim;
     }

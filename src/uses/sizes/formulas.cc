@@ -21,7 +21,9 @@ constexpr MonomialId kOne{0};  // of a number
 // Longer definitions get a short name.
 constexpr std::size_t kLongestName = 48;
 
-std::uint32_t HashOf(std::span<const Factor> factors) {
+}  // namespace
+
+std::uint32_t Formulas::HashOf(std::span<const Factor> factors) {
   std::uint64_t hash = 0;
   for (const Factor& factor : factors) {
     hash =
@@ -30,7 +32,7 @@ std::uint32_t HashOf(std::span<const Factor> factors) {
   return static_cast<std::uint32_t>(hash);
 }
 
-std::uint32_t HashOf(std::span<const Term> terms) {
+std::uint32_t Formulas::HashOf(std::span<const Term> terms) {
   std::uint64_t hash = 0;
   for (const Term& term : terms) {
     hash = HashMix(hash, static_cast<std::uint64_t>(term.coefficient));
@@ -38,8 +40,6 @@ std::uint32_t HashOf(std::span<const Term> terms) {
   }
   return static_cast<std::uint32_t>(hash);
 }
-
-}  // namespace
 
 std::size_t Formulas::HashComputed::operator()(const Computed& computed) const {
   return HashMix(HashMix(static_cast<std::uint64_t>(computed.a.bits()),
@@ -54,11 +54,8 @@ Dim Formulas::Dimension(std::string_view name) {
   if (known.known()) return known;
   return AddSymbol({.kind = Kind::kDimension,
                     .name = std::string(name),
-                    .a = {},
-                    .b = {},
                     .in_file = true,
-                    .least = 1,
-                    .most = {}});
+                    .least = 1});
 }
 
 Dim Formulas::Unnamed(std::string_view name) {
@@ -70,12 +67,8 @@ Dim Formulas::Unnamed(std::string_view name) {
       unique = fmt::format("{}'{}", name, ++count);
     }
   }
-  return AddSymbol({.kind = Kind::kDimension,
-                    .name = std::move(unique),
-                    .a = {},
-                    .b = {},
-                    .least = 1,
-                    .most = {}});
+  return AddSymbol(
+      {.kind = Kind::kDimension, .name = std::move(unique), .least = 1});
 }
 
 Dim Formulas::Data(std::string_view kind) {
@@ -86,11 +79,8 @@ Dim Formulas::Data(std::string_view kind) {
   } while (names_.contains(name));
   return AddSymbol({.kind = Kind::kData,
                     .name = std::move(name),
-                    .a = {},
-                    .b = {},
                     .has_data = true,
-                    .least = 0,
-                    .most = {}});
+                    .least = 0});
 }
 
 Dim Formulas::Find(std::string_view name) const {
@@ -100,9 +90,7 @@ Dim Formulas::Find(std::string_view name) const {
 
 Dim Formulas::AddSymbol(Symbol symbol) {
   const SymbolId id = symbols_.Add(std::move(symbol));
-  const Factor factor{id, 1};
-  const Term term{1, Intern({&factor, 1})};
-  const Dim dim = InternTerms({&term, 1});
+  const Dim dim = OfSymbol(id);
   names_.emplace(symbols_[id].name, dim);
   return dim;
 }
@@ -113,8 +101,7 @@ Dim Formulas::Derived(Kind kind, Dim a, Dim b) {
                      a, b};
   const auto found = computed_.find(key);
   if (found != computed_.end()) return found->second;
-  Symbol symbol{
-      .kind = kind, .name = {}, .a = a, .b = b, .least = {}, .most = {}};
+  Symbol symbol{.kind = kind, .a = a, .b = b};
   symbol.name = NameOf(symbol);
   const Bounds bounds = BoundsOf(symbol);
   symbol.least = bounds.least;
@@ -136,10 +123,7 @@ std::string Formulas::NameOf(const Symbol& symbol) {
 }
 
 std::span<const Term> Formulas::Terms(Dim dim, Term& room) const {
-  if (dim.IsFormula()) {
-    const Run run = formulas_[dim.formula()];
-    return {terms_.data() + run.first, run.count};
-  }
+  if (dim.IsFormula()) return formulas_[dim.formula()];
   if (!dim.IsNumber() || dim.Is(0)) return {};
   room = {dim.number(), kOne};
   return {&room, 1};
@@ -442,22 +426,6 @@ Dim ScaledDown(std::int64_t size, float number) {
                                   : Dim::Over();
 }
 
-MonomialId Formulas::Intern(std::span<const Factor> factors) {
-  const std::uint32_t hash = HashOf(factors);
-  const MonomialId known = monomial_table_.Find(hash, [&](MonomialId id) {
-    const auto others = Factors(id);
-    return std::equal(others.begin(), others.end(), factors.begin(),
-                      factors.end());
-  });
-  if (known != kNo<MonomialId>) return known;
-  const Run run{static_cast<std::uint32_t>(factors_.size()),
-                static_cast<std::uint32_t>(factors.size())};
-  factors_.insert(factors_.end(), factors.begin(), factors.end());
-  const MonomialId id = monomials_.Add(run);
-  monomial_table_.Add(hash, id);
-  return id;
-}
-
 MonomialId Formulas::TimesMonomial(MonomialId a, MonomialId b) {
   if (a == kOne) return b;
   if (b == kOne) return a;
@@ -507,23 +475,9 @@ Dim Formulas::OfSymbol(SymbolId symbol) {
 
 Dim Formulas::InternTerms(std::span<const Term> terms) {
   if (terms.empty()) return 0;
-  if (terms.size() == 1 && terms[0].monomial == kOne) {
-    return terms[0].coefficient;
-  }
-  const std::uint32_t hash = HashOf(terms);
-  FormulaId id = formula_table_.Find(hash, [&](FormulaId known) {
-    Term room;
-    const auto others = Terms(Dim::Of(known), room);
-    return std::equal(others.begin(), others.end(), terms.begin(), terms.end());
-  });
-  if (id == kNo<FormulaId>) {
-    const Run run{static_cast<std::uint32_t>(terms_.size()),
-                  static_cast<std::uint32_t>(terms.size())};
-    terms_.insert(terms_.end(), terms.begin(), terms.end());
-    id = formulas_.Add(run);
-    formula_table_.Add(hash, id);
-  }
-  return Dim::Of(id);
+  return terms.size() == 1 && terms[0].monomial == kOne
+             ? Dim(terms[0].coefficient)
+             : Dim::Of(formulas_.Intern(terms));
 }
 
 }  // namespace onnx_tag::sizes

@@ -11,6 +11,7 @@
 #ifndef ONNX_TAG_USES_SIZES_FORMULAS_H_
 #define ONNX_TAG_USES_SIZES_FORMULAS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -41,12 +42,12 @@ struct Symbol {
     kScaled,   // a · a float32 with the bits b, rounded down
   };
   Kind kind;
-  std::string name;  // unique
-  Dim a, b;
+  std::string name = {};  // unique
+  Dim a = {}, b = {};
   bool has_data = false;  // it depends on data, or its definition does
   bool in_file = false;   // the file has this name
   // At least and at most; nothing: no bound.
-  std::optional<std::int64_t> least, most;
+  std::optional<std::int64_t> least = {}, most = {};
 };
 
 struct Factor {
@@ -80,6 +81,10 @@ class Formulas {
   Dim Plus(Dim a, Dim b);
   Dim Minus(Dim a, Dim b) { return Plus(a, Times(b, -1)); }
   Dim Times(Dim a, Dim b);
+  template <typename... More>
+  Dim Times(Dim a, Dim b, Dim c, More... more) {
+    return Times(Times(a, b), c, more...);
+  }
   // a / b where b divides a as a polynomial; else unknown.
   Dim Quotient(Dim a, Dim b);
   // Rounded down. Unknown where b is 0.
@@ -100,8 +105,7 @@ class Formulas {
   // Valid until the next operation.
   std::span<const Term> Terms(Dim dim, Term& room) const;
   std::span<const Factor> Factors(MonomialId monomial) const {
-    const Run run = monomials_[monomial];
-    return {factors_.data() + run.first, run.count};
+    return monomials_[monomial];
   }
   const Symbol& operator[](SymbolId id) const { return symbols_[id]; }
   std::size_t symbol_count() const { return symbols_.size(); }
@@ -119,10 +123,39 @@ class Formulas {
   static bool Collect(std::vector<Term>& terms);
   friend class FormulaSum;
 
-  struct Run {
-    std::uint32_t first;
-    std::uint32_t count;
+  // Lists of items, each list once.
+  template <typename Id, typename Item>
+  class Lists {
+   public:
+    std::span<const Item> operator[](Id id) const {
+      return {items_.data() + runs_[id].first, runs_[id].count};
+    }
+    Id Intern(std::span<const Item> list) {
+      const std::uint32_t hash = HashOf(list);
+      const Id known = table_.Find(hash, [&](Id id) {
+        const auto other = (*this)[id];
+        return std::equal(other.begin(), other.end(), list.begin(), list.end());
+      });
+      if (known != kNo<Id>) return known;
+      const Run run{static_cast<std::uint32_t>(items_.size()),
+                    static_cast<std::uint32_t>(list.size())};
+      items_.insert(items_.end(), list.begin(), list.end());
+      table_.Add(hash, runs_.Add(run));
+      return MakeId<Id>(runs_.size() - 1);
+    }
+
+   private:
+    struct Run {
+      std::uint32_t first;
+      std::uint32_t count;
+    };
+    IdVector<Id, Run> runs_;
+    std::vector<Item> items_;
+    IdTable<Id> table_;
   };
+  static std::uint32_t HashOf(std::span<const Factor> factors);
+  static std::uint32_t HashOf(std::span<const Term> terms);
+
   struct Bounds {
     std::optional<std::int64_t> least, most;
   };
@@ -152,7 +185,9 @@ class Formulas {
   Bounds BoundsOf(Dim dim) const;
   bool IsNatural(Dim dim, int steps);
 
-  MonomialId Intern(std::span<const Factor> factors);
+  MonomialId Intern(std::span<const Factor> factors) {
+    return monomials_.Intern(factors);
+  }
   // kNo if its degree is too large.
   MonomialId TimesMonomial(MonomialId a, MonomialId b);
   // a / b; kNo if b does not divide a.
@@ -163,12 +198,8 @@ class Formulas {
   IdVector<SymbolId, Symbol> symbols_;
   std::unordered_map<std::string, Dim> names_;
   std::unordered_map<std::string, std::uint32_t> data_counts_;  // by name
-  IdVector<MonomialId, Run> monomials_;
-  std::vector<Factor> factors_;
-  IdTable<MonomialId> monomial_table_;
-  IdVector<FormulaId, Run> formulas_;
-  std::vector<Term> terms_;
-  IdTable<FormulaId> formula_table_;
+  Lists<MonomialId, Factor> monomials_;
+  Lists<FormulaId, Term> formulas_;
   // What was computed before, by its operands.
   struct Computed {
     Action action;

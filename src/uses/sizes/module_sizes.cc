@@ -94,26 +94,18 @@ ModelFormulas SumFormulas(const Model& model, const Tagging& tagging,
     if (shapes.Written(node).known()) sum.written.Add(shapes.Written(node));
   }
   ModelFormulas result;
-  result.own.resize(tree.size());
-  result.totals.resize(tree.size());
   result.untagged = {sums.back().flops.Total(), sums.back().written.Total()};
   for (std::size_t i = 0; i < tree.size(); ++i) {
-    const auto id = MakeId<ModuleId>(i);
-    result.own[id] = {sums[i].flops.Total(), sums[i].written.Total()};
+    result.own.Add({sums[i].flops.Total(), sums[i].written.Total()});
   }
+  const auto add = [&](FormulaSums& to, const FormulaSums& from) {
+    to.flops = formulas.Plus(to.flops, from.flops);
+    to.written = formulas.Plus(to.written, from.written);
+  };
   result.totals = result.own;
-  for (std::size_t i = tree.size(); i-- > 1;) {
-    const auto id = MakeId<ModuleId>(i);
-    FormulaSums& above = result.totals[tree.Parent(id)];
-    above.flops = formulas.Plus(above.flops, result.totals[id].flops);
-    above.written = formulas.Plus(above.written, result.totals[id].written);
-  }
+  RollUp(tree, result.totals, add);
   result.all = result.untagged;
-  if (tree.size() > 0) {
-    const FormulaSums& root = result.totals[MakeId<ModuleId>(0)];
-    result.all.flops = formulas.Plus(result.all.flops, root.flops);
-    result.all.written = formulas.Plus(result.all.written, root.written);
-  }
+  if (tree.size() > 0) add(result.all, result.totals[ModuleTree::kRoot]);
   return result;
 }
 

@@ -66,14 +66,6 @@ Number Arithmetic::Combined(const Number& a, const Number& b,
   return Tidied((formulas_.*combine)(x, y), under);
 }
 
-Number Arithmetic::Plus(const Number& a, const Number& b) const {
-  return Combined(a, b, &Formulas::Plus);
-}
-
-Number Arithmetic::Minus(const Number& a, const Number& b) const {
-  return Combined(a, b, &Formulas::Minus);
-}
-
 Number Arithmetic::Times(const Number& a, const Number& b) const {
   if (!a.known() || !b.known()) return {};
   // What a size was divided by is often what multiplies it again.
@@ -83,8 +75,7 @@ Number Arithmetic::Times(const Number& a, const Number& b) const {
                 formulas_.Times(a.under, b.under));
 }
 
-Number Arithmetic::Divide(const Number& a, const Number& b,
-                          bool integers) const {
+Number Arithmetic::Divide(const Number& a, const Number& b) const {
   if (!a.known() || !b.known() || b.over.Is(0)) return {};
   Dim over = formulas_.Times(a.over, b.under);
   Dim under = formulas_.Times(a.under, b.over);
@@ -93,8 +84,7 @@ Number Arithmetic::Divide(const Number& a, const Number& b,
     under = formulas_.Times(under, -1);
     if (!formulas_.IsAtLeast(under, 1)) return {};
   }
-  const Number quotient = Tidied(over, under);
-  return integers ? Truncate(quotient) : quotient;
+  return Tidied(over, under);
 }
 
 Number Arithmetic::Modulo(const Number& a, const Number& b) const {
@@ -105,12 +95,15 @@ Number Arithmetic::Modulo(const Number& a, const Number& b) const {
                 1);
 }
 
-Number Arithmetic::Max(const Number& a, const Number& b) const {
-  return Combined(a, b, &Formulas::Max);
-}
-
-Number Arithmetic::Min(const Number& a, const Number& b) const {
-  return Combined(a, b, &Formulas::Min);
+Number Arithmetic::Power(const Number& a, const Number& b) const {
+  constexpr std::int64_t kMost = 8;
+  const Dim times = b.whole();
+  if (!times.IsNumber() || times.number() < 0 || times.number() > kMost) {
+    return {};
+  }
+  Number power{1};
+  for (std::int64_t i = 0; i < times.number(); ++i) power = Times(power, a);
+  return power;
 }
 
 Number Arithmetic::Floor(const Number& a) const {
@@ -148,6 +141,15 @@ Number Arithmetic::Equal(const Number& a, const Number& b) const {
   if (!Align(a, b, x, y, under)) return {};
   const auto equal = formulas_.AreEqual(x, y);
   return equal ? Number{*equal ? 1 : 0} : Number{};
+}
+
+Number Arithmetic::Not(const Number& a) const {
+  return a.over.IsNumber() ? Number{a.over.Is(0) ? 1 : 0} : Number{};
+}
+
+Number Arithmetic::And(const Number& a, const Number& b) const {
+  if (a.over.Is(0) || b.over.Is(0)) return {0};
+  return a.over.IsNumber() && b.over.IsNumber() ? Number{1} : Number{};
 }
 
 Number Arithmetic::Less(const Number& a, const Number& b) const {

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "uses/sizes/formulas.h"
@@ -54,20 +55,43 @@ class Arithmetic {
  public:
   explicit Arithmetic(Formulas& formulas) : formulas_(formulas) {}
 
-  Number Plus(const Number& a, const Number& b) const;
-  Number Minus(const Number& a, const Number& b) const;
+  Number Plus(const Number& a, const Number& b) const {
+    return Combined(a, b, &Formulas::Plus);
+  }
+  Number Minus(const Number& a, const Number& b) const {
+    return Combined(a, b, &Formulas::Minus);
+  }
   Number Times(const Number& a, const Number& b) const;
-  // Of integers (towards zero) or of floats.
-  Number Divide(const Number& a, const Number& b, bool integers) const;
+  Number Divide(const Number& a, const Number& b) const;
   Number Modulo(const Number& a, const Number& b) const;
-  Number Max(const Number& a, const Number& b) const;
-  Number Min(const Number& a, const Number& b) const;
+  Number Power(const Number& a, const Number& b) const;
+  Number Max(const Number& a, const Number& b) const {
+    return Combined(a, b, &Formulas::Max);
+  }
+  Number Min(const Number& a, const Number& b) const {
+    return Combined(a, b, &Formulas::Min);
+  }
+  Number Negative(const Number& a) const { return Minus({0}, a); }
+  Number Absolute(const Number& a) const { return Max(a, Negative(a)); }
+  Number Positive(const Number& a) const { return Max(a, {0}); }
   Number Floor(const Number& a) const;
   Number Ceil(const Number& a) const;
-  Number Truncate(const Number& a) const;
+  Number Truncate(const Number& a) const;  // towards zero
   // 1 or 0, or unknown.
   Number Equal(const Number& a, const Number& b) const;
   Number Less(const Number& a, const Number& b) const;
+  Number Greater(const Number& a, const Number& b) const { return Less(b, a); }
+  Number LessOrEqual(const Number& a, const Number& b) const {
+    return Not(Less(b, a));
+  }
+  Number GreaterOrEqual(const Number& a, const Number& b) const {
+    return Not(Less(a, b));
+  }
+  Number Not(const Number& a) const;
+  Number And(const Number& a, const Number& b) const;
+  Number Or(const Number& a, const Number& b) const {
+    return Not(And(Not(a), Not(b)));
+  }
 
  private:
   Number Tidied(Dim over, Dim under) const;
@@ -85,6 +109,12 @@ struct Sequence {
   std::optional<Shape> element;  // as far as all have it in common
   Dim length;
   std::vector<Shape> items;  // all of them, or none
+
+  static std::shared_ptr<const Sequence> Of(std::optional<Shape> element,
+                                            Dim length) {
+    return std::make_shared<Sequence>(
+        Sequence{.element = std::move(element), .length = length, .items = {}});
+  }
 };
 
 // What is known of a value.

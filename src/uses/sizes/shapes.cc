@@ -42,7 +42,7 @@ Shapes::Shapes(const Model& model, std::span<const GivenShape> given)
       ops_(model),
       facts_(model),
       functions_(model),
-      first_run_(model.graph_count(), kNoRun),
+      first_run_(model.graph_count(), kNo<RunId>),
       inferred_(model.graph_count()),
       open_(model.graph_count()),
       uncounted_(model.graph_count()),
@@ -53,10 +53,9 @@ Shapes::Shapes(const Model& model, std::span<const GivenShape> given)
   ReadWeights();
   for (const GraphId graph : model.Graphs()) {
     if (model[graph].kind != GraphKind::kMain) continue;
-    runs_.push_back({.graph = graph});
-    InferGraph(graph, {.run = static_cast<std::uint32_t>(runs_.size() - 1),
-                       .call = nullptr,
-                       .depth = 0});
+    InferGraph(
+        graph,
+        {.run = runs_.Add({.graph = graph}), .call = nullptr, .depth = 0});
   }
   AddUp();
 }
@@ -269,9 +268,9 @@ void Shapes::InferNode(NodeId node, const Scope& scope) {
 }
 
 // What each node of the main graph runs. `order`: inner runs first.
-void Shapes::AddUpInside(const std::vector<std::uint32_t>& order) {
-  std::vector<Dim> whole(runs_.size());
-  for (const std::uint32_t at : order) {
+void Shapes::AddUpInside(const std::vector<RunId>& order) {
+  IdVector<RunId, Dim> whole(runs_.size());
+  for (const RunId at : order) {
     const Run& run = runs_[at];
     const bool main = model_[run.graph].kind == GraphKind::kMain;
     FormulaSum sum(formulas());
@@ -295,29 +294,16 @@ void Shapes::AddUp() {
     // A graph that nothing runs: an unused function, training.
     flops_[node] = written_[node] = kUnknownDim;
   }
-  std::vector<std::uint32_t> order;
-  std::vector<std::uint8_t> state(runs_.size());
-  std::vector<std::pair<std::uint32_t, std::size_t>> path;
-  for (std::uint32_t root = 0; root < runs_.size(); ++root) {
-    if (model_[runs_[root].graph].kind != GraphKind::kMain) continue;
-    path.emplace_back(root, 0);
-    state[root] = 1;
-    while (!path.empty()) {
-      auto& [run, next] = path.back();
-      if (next == runs_[run].inside.size()) {
-        order.push_back(run);
-        path.pop_back();
-        continue;
-      }
-      const std::uint32_t inside = runs_[run].inside[next++].run;
-      if (state[inside] == 0) {
-        state[inside] = 1;
-        path.emplace_back(inside, 0);
-      }
-    }
+  std::vector<RunId> roots;
+  for (const RunId run : AllIds<RunId>(runs_.size())) {
+    if (model_[runs_[run].graph].kind == GraphKind::kMain) roots.push_back(run);
   }
+  const std::vector<RunId> order = DepthFirst<RunId>(
+      runs_.size(),
+      roots, [&](RunId run) -> auto& { return runs_[run].inside; },
+      [](const Run::Inside& inside) { return inside.run; });
   AddUpInside(order);
-  std::vector<Dim> times(runs_.size(), 0);
+  IdVector<RunId, Dim> times(runs_.size(), 0);
   std::vector<bool> seen(model_.graph_count());
   for (auto at = order.rbegin(); at != order.rend(); ++at) {
     const Run& run = runs_[*at];

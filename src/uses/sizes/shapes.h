@@ -87,19 +87,19 @@ class Shapes {
   // One inference of a graph: the main graph, a body, or a function with some
   // shapes.
   using Facts = std::vector<Fact>;
+  enum class RunId : std::uint32_t {};
   struct Run {
     GraphId graph;
     std::vector<Dim> flops = {}, written = {};  // by index of the node
     // The runs inside, how often they happen, and the node that runs them.
     struct Inside {
-      std::uint32_t run;
+      RunId run;
       Dim times;
       NodeId node;
     };
     std::vector<Inside> inside = {};
     Facts results = {};
   };
-  static constexpr std::uint32_t kNoRun = 0xffffffff;
   // Places of names that belong to no axis of an output.
   static constexpr std::size_t kTrips = 100;
   static constexpr std::size_t kLength = 65;
@@ -107,7 +107,7 @@ class Shapes {
 
   // Where a node is inferred.
   struct Scope {
-    std::uint32_t run;
+    RunId run;
     const Call* call;
     int depth;
   };
@@ -127,8 +127,9 @@ class Shapes {
   void InferScan(NodeId node, GraphId body, const Scope& scope);
   void InferSequenceMap(NodeId node, GraphId body, const Scope& scope);
   // Starts a run of a graph inside the scope's by `node`, so many times.
-  std::uint32_t AddRun(GraphId graph, const Scope& scope, Dim times,
-                       NodeId node);
+  RunId AddRun(GraphId graph, const Scope& scope, Dim times, NodeId node);
+  // The same, and infers it.
+  void InferBody(GraphId graph, const Scope& scope, Dim times, NodeId node);
   void Learn(ValueId value, Fact fact);
   void LearnOutputs(NodeId node, Facts facts);
   // What a body's parameter gets; what the file records if that is nothing.
@@ -136,23 +137,25 @@ class Shapes {
   Fact Recorded(ValueId value);
   // Of one of these values; nothing is known where there is none.
   Fact FactAt(std::span<const ValueId> values, std::size_t i) const;
+  // The same without its numbers, which change from round to round.
+  Fact FactOfRound(std::span<const ValueId> values, std::size_t i) const;
   Shape Reconciled(ValueId value, const Shape& inferred, const Shape& recorded);
   std::vector<std::int64_t> Signature(NodeId node, GraphId body) const;
   const std::vector<ValueId>& ValuesWithin(GraphId body);
   void AddUp();
-  void AddUpInside(const std::vector<std::uint32_t>& order);
+  void AddUpInside(const std::vector<RunId>& order);
 
   const Model& model_;
   const Operators ops_;
   ValueFacts facts_;
   const FunctionCalls functions_;
-  std::vector<Run> runs_;
-  std::vector<std::uint32_t> first_run_;  // by graph, of functions
-  std::vector<bool> inferred_;            // by graph: once at least
-  std::vector<bool> open_;                // by graph: being inferred
-  std::vector<bool> uncounted_;           // by graph: a call was not followed
-  std::map<std::vector<std::int64_t>, std::uint32_t> calls_;  // by signature
-  std::vector<std::vector<ValueId>> within_;                  // by graph
+  IdVector<RunId, Run> runs_;
+  std::vector<RunId> first_run_;  // by graph, of functions
+  std::vector<bool> inferred_;    // by graph: once at least
+  std::vector<bool> open_;        // by graph: being inferred
+  std::vector<bool> uncounted_;   // by graph: a call was not followed
+  std::map<std::vector<std::int64_t>, RunId> calls_;  // by signature
+  std::vector<std::vector<ValueId>> within_;          // by graph
   std::size_t work_left_ = 0;
   bool dynamic_ = false;  // an input has a dimension without a number
   IdVector<NodeId, Dim> flops_, written_;

@@ -1,9 +1,9 @@
 #include "uses/sizes/value_facts.h"
 
 #include <algorithm>
-#include <string>
 
 #include "base/hash.h"
+#include "base/letters.h"
 #include "file/model/field_kinds.h"
 #include "file/model/message_walk.h"
 #include "file/model/onnx_fields.h"
@@ -70,11 +70,8 @@ Dim ValueFacts::OwnDim(NodeId node, std::size_t slot, std::size_t axis) {
               static_cast<std::uint64_t>(slot) << 8 | axis);
   const auto [found, added] = own_.try_emplace(key);
   if (added) {
-    std::string name;
-    for (const char c : model_.OpType(node).substr(0, 40)) {
-      name += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    }
-    found->second = formulas_.Data(name);
+    found->second =
+        formulas_.Data(InSmallLetters(model_.OpType(node).substr(0, 40)));
   }
   return found->second;
 }
@@ -95,7 +92,7 @@ using wire::FieldReader;
 
 // Some exporters write numbers as names.
 bool IsPlain(std::string_view name) {
-  return !name.empty() && (name[0] < '0' || name[0] > '9') &&
+  return !name.empty() && !IsDigit(name[0]) &&
          name.find_first_of("+-*/() ") == std::string_view::npos;
 }
 

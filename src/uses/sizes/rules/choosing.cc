@@ -56,9 +56,7 @@ Taken TakenBy(Formulas& formulas, Dim size, Dim start, Dim end,
 
 // `shape` with these dimensions instead of an axis.
 Shape Replaced(Shape shape, std::size_t axis, const Shape& dims) {
-  const auto at =
-      shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
-  shape.insert(at, dims.begin(), dims.end());
+  shape.insert(shape.erase(At(shape, axis)), dims.begin(), dims.end());
   return shape;
 }
 
@@ -66,14 +64,12 @@ Shape Replaced(Shape shape, std::size_t axis, const Shape& dims) {
 
 namespace shape {
 
-Facts Slice(const NodeView& node) {
-  const Shape* const data = node.Input(0);
-  if (data == nullptr) return {};
+Facts Slice(const NodeView& node, const Shape& data) {
   const auto starts = node.SizeList("starts", 1);
   const auto ends = node.SizeList("ends", 2);
   auto axes = node.IntList("axes", 3);
   const auto steps = node.IntList("steps", 4);
-  Shape shape = *data;
+  Shape shape = data;
   if (!axes && node.Has(3)) return GivesOwn(node, shape.size());
   if (!axes) {
     const std::size_t count = starts ? starts->size() : shape.size();
@@ -88,19 +84,14 @@ Facts Slice(const NodeView& node) {
     const bool known = starts && ends && i < starts->size() &&
                        i < ends->size() && (steps || !node.Has(4));
     const std::int64_t step = steps && i < steps->size() ? (*steps)[i] : 1;
-    Taken taken;
-    if (known) {
-      taken = TakenBy(node.formulas(), shape[*axis], (*starts)[i], (*ends)[i],
-                      step);
-    }
-    if (!taken.count.known()) taken.count = node.Own(0, *axis);
-    shape[*axis] = taken.count;
-    if (taken.first.IsNumber() && taken.count.IsNumber()) {
-      firsts[*axis] = taken.first.number();
-      strides[*axis] = step;
-    } else {
-      plain = false;
-    }
+    Dim& size = shape[*axis];
+    const Taken taken =
+        known ? TakenBy(node.formulas(), size, (*starts)[i], (*ends)[i], step)
+              : Taken();
+    size = node.OwnIfUnknown(taken.count, *axis);
+    plain = plain && taken.first.IsNumber() && size.IsNumber();
+    firsts[*axis] = taken.first.number();
+    strides[*axis] = step;
   }
   return GivesPicked(std::move(shape),
                      plain ? node.SmallInput(0) : std::nullopt,
@@ -111,18 +102,14 @@ Facts Slice(const NodeView& node) {
                      });
 }
 
-Facts Gather(const NodeView& node) {
-  const Shape* const data = node.Input(0);
-  const Shape* const indices = node.Input(1);
-  if (data == nullptr || indices == nullptr) return {};
-  const auto axis = Axis(node.attributes().Int("axis", 0), data->size());
-  if (!axis || data->size() + indices->size() > kMostRank) return {};
-  const auto at = static_cast<std::ptrdiff_t>(*axis);
+Facts Gather(const NodeView& node, const Shape& data, const Shape& indices) {
+  const auto axis = Axis(node.Int("axis"), data.size());
+  if (!axis || data.size() + indices.size() > kMostRank) return {};
   const auto small = node.SmallInput(0);
   const auto which = small ? node.SmallInput(1) : std::nullopt;
-  const std::size_t rank = indices->size();
+  const std::size_t rank = indices.size();
   return GivesPicked(
-      Replaced(*data, *axis, *indices), which ? small : std::nullopt,
+      Replaced(data, *axis, indices), which ? small : std::nullopt,
       [&](Ints& index) {
         std::int64_t place = 0;
         for (std::size_t i = 0; i < rank; ++i) {
@@ -132,74 +119,58 @@ Facts Gather(const NodeView& node) {
             which->elements[static_cast<std::size_t>(place)].whole();
         std::int64_t from = chosen.IsNumber() ? chosen.number() : -1 << 20;
         if (from < 0) from += small->dims[*axis];
-        index.erase(index.begin() + at,
-                    index.begin() + at + static_cast<std::ptrdiff_t>(rank));
-        index.insert(index.begin() + at, from);
+        const auto at = index.begin() + static_cast<std::ptrdiff_t>(*axis);
+        index.erase(at, at + static_cast<std::ptrdiff_t>(rank));
+        index.insert(at, from);
       });
 }
 
-Facts GatherNd(const NodeView& node) {
-  const Shape* const data = node.Input(0);
-  const Shape* const indices = node.Input(1);
-  if (data == nullptr || indices == nullptr || indices->empty()) return {};
-  const Dim depth = indices->back();
-  const std::int64_t batch = node.attributes().Int("batch_dims", 0);
+Facts GatherNd(const NodeView& node, const Shape& data, const Shape& indices) {
+  if (indices.empty()) return {};
+  const Dim depth = indices.back();
+  const std::int64_t batch = node.Int("batch_dims");
   if (!depth.IsNumber() || depth.number() < 0 || batch < 0 ||
-      batch > static_cast<std::int64_t>(data->size()) ||
-      depth.number() > static_cast<std::int64_t>(data->size()) - batch) {
+      batch > static_cast<std::int64_t>(data.size()) ||
+      depth.number() > static_cast<std::int64_t>(data.size()) - batch) {
     return {};
   }
-  Shape shape(indices->begin(), indices->end() - 1);
-  shape.insert(shape.end(), data->begin() + batch + depth.number(),
-               data->end());
+  Shape shape(indices.begin(), indices.end() - 1);
+  shape.insert(shape.end(), data.begin() + batch + depth.number(), data.end());
   return shape.size() > kMostRank ? Facts() : Gives(std::move(shape));
 }
 
 // com.microsoft: a table whose rows hold numbers of few bits, several in a
 // byte if the type says uint8.
-Facts GatherBlocks(const NodeView& node) {
-  const Shape* const data = node.Input(0);
-  const Shape* const indices = node.Input(1);
-  if (data == nullptr || indices == nullptr) return {};
-  const auto axis = Axis(node.attributes().Int("gather_axis", 0), data->size());
-  if (!axis || data->size() + indices->size() > kMostRank) return {};
-  const std::int64_t bits = node.attributes().Int("bits", 4);
-  Shape table = *data;
+Facts GatherBlocks(const NodeView& node, const Shape& data,
+                   const Shape& indices) {
+  const auto axis = Axis(node.Int("gather_axis"), data.size());
+  if (!axis || data.size() + indices.size() > kMostRank) return {};
+  const std::int64_t bits = node.Int("bits", 4);
+  Shape table = data;
   if (node.InputType(0) == kUint8 && bits > 0 && bits < 8) {
     table.back() = node.formulas().Times(table.back(), 8 / bits);
   }
-  return Gives(Replaced(table, *axis, *indices));
+  return Gives(Replaced(table, *axis, indices));
 }
 
-Facts AsIndices(const NodeView& node) {
-  const Shape* const shape = node.Input(1);
-  return shape == nullptr ? Facts() : Gives(*shape);
-}
+Facts Plain(const NodeView&, const Shape& shape) { return Gives(shape); }
 
-Facts TopK(const NodeView& node) {
-  const Shape* const data = node.Input(0);
-  if (data == nullptr) return {};
-  const auto axis = Axis(node.attributes().Int("axis", -1), data->size());
+Facts TopK(const NodeView& node, const Shape& data) {
+  const auto axis = Axis(node.Int("axis", -1), data.size());
   if (!axis) return {};
-  Shape shape = *data;
-  shape[*axis] = node.attributes().Has("k") ? Dim(node.attributes().Int("k", 0))
-                                            : node.InputSize(1);
-  if (!shape[*axis].known()) shape[*axis] = node.Own(0, *axis);
-  Facts facts = Gives(shape);
-  facts.push_back({.shape = std::move(shape), .type = kInt64});
-  return facts;
+  Shape shape = data;
+  shape[*axis] = node.attributes().Has("k")
+                     ? Dim(node.Int("k"))
+                     : node.OwnIfUnknown(node.InputSize(1), *axis);
+  return {{.shape = shape}, {.shape = shape, .type = kInt64}};
 }
 
-Facts OneHot(const NodeView& node) {
-  const Shape* const indices = node.Input(0);
-  if (indices == nullptr) return {};
-  const auto axis =
-      Axis(node.attributes().Int("axis", -1), indices->size() + 1);
+Facts OneHot(const NodeView& node, const Shape& indices) {
+  const auto axis = Axis(node.Int("axis", -1), indices.size() + 1);
   if (!axis) return {};
-  Dim depth = node.InputSize(1);
-  if (!depth.known()) depth = node.Own(0, *axis);
-  Shape shape = *indices;
-  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(*axis), depth);
+  const Dim depth = node.OwnIfUnknown(node.InputSize(1), *axis);
+  Shape shape = indices;
+  shape.insert(At(shape, *axis), depth);
   Facts facts = Gives(std::move(shape));
   // Exporters make a list with one number in its place.
   const Dim place = node.InputSize(0);
@@ -223,7 +194,7 @@ Facts Compress(const NodeView& node) {
   const Shape* const data = node.Input(0);
   if (!node.attributes().Has("axis")) return Gives({node.Own(0, 0)});
   if (data == nullptr) return {};
-  const auto axis = Axis(node.attributes().Int("axis", 0), data->size());
+  const auto axis = Axis(node.Int("axis"), data->size());
   if (!axis) return {};
   Shape shape = *data;
   shape[*axis] = node.Own(0, *axis);
@@ -237,24 +208,17 @@ Facts NonZero(const NodeView& node) {
   const auto rank = static_cast<std::int64_t>(data->size());
   // Old exporters count with the places of ones.
   const Numbers* const numbers = node.InputNumbers(0);
-  Dim found;
-  if (numbers != nullptr) {
-    const auto is_number = [](const Number& number) {
-      return number.over.IsNumber();
-    };
-    if (std::all_of(numbers->elements.begin(), numbers->elements.end(),
-                    is_number)) {
-      const auto count = std::count_if(
-          numbers->elements.begin(), numbers->elements.end(),
-          [](const Number& number) { return !number.over.Is(0); });
-      if (!numbers->uniform) {
-        found = count;
-      } else {
-        found = count == 0 ? Dim(0) : node.Product(*data);
-      }
-    }
+  if (numbers == nullptr) return Gives({rank, node.Own(0, 1)});
+  bool known = true;
+  std::int64_t count = 0;
+  for (const Number& number : numbers->elements) {
+    known = known && number.over.IsNumber();
+    count += number.over.Is(0) ? 0 : 1;
   }
-  return Gives({rank, found.known() ? found : node.Own(0, 1)});
+  const Dim found = !known                          ? kUnknownDim
+                    : numbers->uniform && count > 0 ? node.Product(*data)
+                                                    : Dim(count);
+  return Gives({rank, node.OwnIfUnknown(found, 1)});
 }
 
 // NonMaxSuppression: three numbers for each box.
@@ -266,7 +230,7 @@ Facts Unique(const NodeView& node) {
   Shape values = {count};
   Dim inverse;
   if (data != nullptr && node.attributes().Has("axis")) {
-    const auto axis = Axis(node.attributes().Int("axis", 0), data->size());
+    const auto axis = Axis(node.Int("axis"), data->size());
     if (!axis) return {};
     values = *data;
     inverse = values[*axis];
@@ -274,11 +238,10 @@ Facts Unique(const NodeView& node) {
   } else if (data != nullptr) {
     inverse = node.Product(*data);
   }
-  Facts facts = Gives(std::move(values));
-  facts.push_back({.shape = Shape{count}, .type = kInt64});
-  facts.push_back({.shape = Shape{inverse}, .type = kInt64});
-  facts.push_back({.shape = Shape{count}, .type = kInt64});
-  return facts;
+  return {{.shape = std::move(values)},
+          {.shape = Shape{count}, .type = kInt64},
+          {.shape = Shape{inverse}, .type = kInt64},
+          {.shape = Shape{count}, .type = kInt64}};
 }
 
 }  // namespace shape

@@ -9,8 +9,8 @@ Facts ShapeOf(const NodeView& node) {
   const Shape* const data = node.Input(0);
   if (data == nullptr) return Gives({kUnknownDim});
   const auto rank = static_cast<std::int64_t>(data->size());
-  std::int64_t start = node.attributes().Int("start", 0);
-  std::int64_t end = node.attributes().Int("end", rank);
+  std::int64_t start = node.Int("start");
+  std::int64_t end = node.Int("end", rank);
   if (start < 0) start += rank;
   if (end < 0) end += rank;
   start = std::clamp<std::int64_t>(start, 0, rank);
@@ -35,45 +35,43 @@ Facts SizeOf(const NodeView& node) {
 
 Facts Constant(const NodeView& node) {
   const Attributes& attributes = node.attributes();
-  Facts facts(1);
-  Fact& fact = facts[0];
   const Bytes bytes = attributes.Tensor("value");
+  const auto gives = [](std::int32_t type, Shape shape,
+                        std::optional<Numbers> numbers) -> Facts {
+    return {{.shape = std::move(shape),
+             .numbers = std::move(numbers),
+             .type = type}};
+  };
+  const auto list = [&](std::int32_t type, std::size_t size) {
+    return gives(type, {static_cast<std::int64_t>(size)}, std::nullopt);
+  };
   if (!bytes.empty()) {
-    SmallTensor tensor = ReadSmallTensor(bytes);
-    fact.shape = Shape(tensor.dims.begin(), tensor.dims.end());
-    fact.numbers = std::move(tensor.numbers);
-    fact.type = tensor.data_type;
-  } else if (const auto ints = attributes.IntList("value_ints")) {
-    fact.shape = Shape{static_cast<std::int64_t>(ints->size())};
-    fact.type = kInt64;
-    if (ints->size() <= kMostElements) {
-      fact.numbers.emplace();
-      for (const std::int64_t one : *ints) {
-        fact.numbers->elements.push_back({one});
-      }
-    }
-  } else if (const auto floats = attributes.FloatList("value_floats")) {
-    fact.shape = Shape{static_cast<std::int64_t>(floats->size())};
-    fact.type = kFloat;
-  } else if (const auto one = attributes.Float("value_float")) {
-    fact.shape = Shape();
-    fact.type = kFloat;
-    fact.numbers = OneNumber(NumberOf(double{*one}));
-  } else if (attributes.Has("value_int")) {
-    fact.shape = Shape();
-    fact.type = kInt64;
-    fact.numbers = OneNumber({attributes.Int("value_int", 0)});
-  } else if (attributes.Has("value_string")) {
-    fact.shape = Shape();
-    fact.type = kString;
-  } else if (attributes.Has("value_strings")) {
-    fact.shape =
-        Shape{static_cast<std::int64_t>(attributes.TextCount("value_strings"))};
-    fact.type = kString;
-  } else {
-    return {};
+    const SmallTensor tensor = ReadSmallTensor(bytes);
+    return gives(tensor.data_type,
+                 Shape(tensor.dims.begin(), tensor.dims.end()), tensor.numbers);
   }
-  return facts;
+  if (const auto ints = attributes.IntList("value_ints")) {
+    Facts facts = list(kInt64, ints->size());
+    if (ints->size() > kMostElements) return facts;
+    facts[0].numbers.emplace();
+    for (const std::int64_t one : *ints) {
+      facts[0].numbers->elements.push_back({one});
+    }
+    return facts;
+  }
+  if (const auto floats = attributes.FloatList("value_floats")) {
+    return list(kFloat, floats->size());
+  }
+  if (const auto one = attributes.Float("value_float")) {
+    return gives(kFloat, {}, OneNumber(NumberOf(double{*one})));
+  }
+  if (attributes.Has("value_int")) {
+    return gives(kInt64, {}, OneNumber({node.Int("value_int")}));
+  }
+  if (attributes.Has("value_string")) return gives(kString, {}, std::nullopt);
+  return attributes.Has("value_strings")
+             ? list(kString, attributes.TextCount("value_strings"))
+             : Facts();
 }
 
 Facts Fill(const NodeView& node) {  // ConstantOfShape
@@ -97,18 +95,12 @@ Facts Fill(const NodeView& node) {  // ConstantOfShape
 }
 
 Facts Range(const NodeView& node) {
-  const auto number = [&](std::size_t i) {
-    const Numbers* const numbers = node.InputNumbers(i);
-    return numbers == nullptr || numbers->elements.size() != 1
-               ? Number()
-               : numbers->elements[0];
-  };
-  const Number start = number(0);
-  const Number limit = number(1);
-  const Number step = number(2);
+  const Number start = node.InputNumber(0);
+  const Number limit = node.InputNumber(1);
+  const Number step = node.InputNumber(2);
   const Arithmetic arithmetic(node.formulas());
-  const Number count = arithmetic.Ceil(
-      arithmetic.Divide(arithmetic.Minus(limit, start), step, false));
+  const Number count =
+      arithmetic.Ceil(arithmetic.Divide(arithmetic.Minus(limit, start), step));
   if (!count.known()) return Gives({node.Own(0, 0)});
   const Dim size = node.formulas().Max(count.over, 0);
   Facts facts = Gives({size});
@@ -131,9 +123,7 @@ Facts Random(const NodeView& node) {
 Facts Scalar(const NodeView&) { return Gives({}); }
 
 Facts Multinomial(const NodeView& node) {
-  const Shape* const data = node.Input(0);
-  return Gives({data == nullptr || data->empty() ? kUnknownDim : (*data)[0],
-                node.attributes().Int("sample_size", 1)});
+  return Gives({node.Size(0, 0), node.Int("sample_size", 1)});
 }
 
 }  // namespace onnx_tag::sizes::shape

@@ -5,100 +5,22 @@
 namespace onnx_tag::sizes {
 namespace {
 
-Number Not(const Number& a) {
-  if (!a.over.IsNumber()) return {};
-  return {a.over.Is(0) ? 1 : 0};
-}
-
-Number And(const Number& a, const Number& b) {
-  if (a.over.Is(0) || b.over.Is(0)) return {0};
-  return a.over.IsNumber() && b.over.IsNumber() ? Number{1} : Number{};
-}
-
-Number Power(const Arithmetic& arithmetic, const Number& a, const Number& b) {
-  constexpr std::int64_t kMost = 8;
-  const Dim times = b.whole();
-  if (!times.IsNumber() || times.number() < 0 || times.number() > kMost) {
-    return {};
-  }
-  Number power{1};
-  for (std::int64_t i = 0; i < times.number(); ++i) {
-    power = arithmetic.Times(power, a);
-  }
-  return power;
-}
-
-Number Calculate(const NodeView& node, const Number& a, const Number& b) {
-  const Arithmetic arithmetic(node.formulas());
-  switch (node.op()) {
-    case Op::kAdd:
-    case Op::kSum:
-      return arithmetic.Plus(a, b);
-    case Op::kSub:
-      return arithmetic.Minus(a, b);
-    case Op::kMul:
-      return arithmetic.Times(a, b);
-    case Op::kDiv:
-      return arithmetic.Divide(a, b, IsInteger(node.InputType(0)));
-    case Op::kMod:
-      return arithmetic.Modulo(a, b);
-    case Op::kPow:
-      return Power(arithmetic, a, b);
-    case Op::kMax:
-      return arithmetic.Max(a, b);
-    case Op::kMin:
-      return arithmetic.Min(a, b);
-    case Op::kEqual:
-      return arithmetic.Equal(a, b);
-    case Op::kLess:
-      return arithmetic.Less(a, b);
-    case Op::kGreater:
-      return arithmetic.Less(b, a);
-    case Op::kLessOrEqual:
-      return Not(arithmetic.Less(b, a));
-    case Op::kGreaterOrEqual:
-      return Not(arithmetic.Less(a, b));
-    case Op::kAnd:
-      return And(a, b);
-    case Op::kOr:
-      return Not(And(Not(a), Not(b)));
-    default:
-      return {};
-  }
-}
-
 Number Choose(const Number& which, const Number& yes, const Number& no) {
   if (which.over.IsNumber()) return which.over.Is(0) ? no : yes;
   return yes == no ? yes : Number{};
 }
 
 // What one number becomes.
-Number Convert(const NodeView& node, const Number& a) {
+Number Converted(const NodeView& node, const Number& a) {
   const Arithmetic arithmetic(node.formulas());
-  switch (node.op()) {
-    case Op::kIdentity:
-      return a;
-    case Op::kCast:
-    case Op::kCastLike: {
-      const std::int32_t to = FirstType(node);
-      if (to == kBool) return Not(Not(a));
-      return IsInteger(to) ? arithmetic.Truncate(a) : a;
-    }
-    case Op::kNeg:
-      return arithmetic.Minus({0}, a);
-    case Op::kAbs:
-      return arithmetic.Max(a, arithmetic.Minus({0}, a));
-    case Op::kRelu:
-      return arithmetic.Max(a, {0});
-    case Op::kFloor:
-      return arithmetic.Floor(a);
-    case Op::kCeil:
-      return arithmetic.Ceil(a);
-    case Op::kNot:
-      return Not(a);
-    default:
-      return {};
+  if (node.op() == Op::kIdentity) return a;
+  if (node.op() == Op::kCast || node.op() == Op::kCastLike) {
+    const std::int32_t to = FirstType(node);
+    if (to == kBool) return arithmetic.Not(arithmetic.Not(a));
+    return IsInteger(to) ? arithmetic.Truncate(a) : a;
   }
+  const Convert convert = RulesOf(node.op()).convert;
+  return convert == nullptr ? Number{} : (arithmetic.*convert)(a);
 }
 
 bool AnyKnown(const std::vector<Number>& numbers) {
@@ -111,7 +33,7 @@ std::optional<Numbers> ConvertAll(const NodeView& node) {
   if (from == nullptr) return std::nullopt;
   Numbers numbers{{}, from->uniform};
   for (const Number& number : from->elements) {
-    numbers.elements.push_back(Convert(node, number));
+    numbers.elements.push_back(Converted(node, number));
   }
   return AnyKnown(numbers.elements) ? std::optional(std::move(numbers))
                                     : std::nullopt;
@@ -125,12 +47,16 @@ Number CalculateAt(const NodeView& node, const std::vector<Small>& inputs,
                : Choose(inputs[0].elements[i], inputs[1].elements[i],
                         inputs[2].elements[i]);
   }
+  const Combine combine = RulesOf(node.op()).combine;
+  const Arithmetic arithmetic(node.formulas());
   Number number = inputs[0].elements[i];
-  if (inputs.size() == 1) return number;
   for (std::size_t j = 1; j < inputs.size(); ++j) {
-    number = Calculate(node, number, inputs[j].elements[i]);
+    if (combine == nullptr) return {};
+    number = (arithmetic.*combine)(number, inputs[j].elements[i]);
   }
-  return number;
+  return node.op() == Op::kDiv && IsInteger(node.InputType(0))
+             ? arithmetic.Truncate(number)
+             : number;
 }
 
 // The numbers that a node computes of numbers, element by element.
@@ -175,25 +101,11 @@ std::optional<Numbers> ReduceAll(const NodeView& node) {
   const auto small = node.SmallInput(0);
   if (!small || small->elements.empty()) return std::nullopt;
   const Arithmetic arithmetic(node.formulas());
+  const Combine combine = RulesOf(node.op()).combine;
   Number result = small->elements[0];
   for (std::size_t i = 1; i < small->elements.size(); ++i) {
-    const Number& next = small->elements[i];
-    switch (node.op()) {
-      case Op::kReduceProd:
-        result = arithmetic.Times(result, next);
-        break;
-      case Op::kReduceSum:
-        result = arithmetic.Plus(result, next);
-        break;
-      case Op::kReduceMax:
-        result = arithmetic.Max(result, next);
-        break;
-      case Op::kReduceMin:
-        result = arithmetic.Min(result, next);
-        break;
-      default:
-        return std::nullopt;
-    }
+    if (combine == nullptr) return std::nullopt;
+    result = (arithmetic.*combine)(result, small->elements[i]);
   }
   if (!result.known()) return std::nullopt;
   return OneNumber(result);
@@ -201,7 +113,7 @@ std::optional<Numbers> ReduceAll(const NodeView& node) {
 
 Facts ReduceAxes(const NodeView& node, const Shape& data,
                  const std::optional<Ints>& axes, bool all_if_empty) {
-  const bool keep = node.attributes().Int("keepdims", 1) != 0;
+  const bool keep = node.Flag("keepdims", true);
   const bool all = all_if_empty && (!axes || axes->empty());
   const auto reduced = Marked(axes.value_or(Ints()), data.size());
   if (!reduced) return {};
@@ -217,10 +129,8 @@ Facts ReduceAxes(const NodeView& node, const Shape& data,
 
 namespace shape {
 
-Facts Same(const NodeView& node) {
-  const Shape* const shape = node.Input(0);
-  if (shape == nullptr) return {};
-  Facts facts = Gives(*shape);
+Facts Same(const NodeView& node, const Shape& shape) {
+  Facts facts = Gives(shape);
   if (node.op() == Op::kIdentity && node.InputSequence(0) != nullptr) {
     facts[0].sequence = std::make_shared<Sequence>(*node.InputSequence(0));
   }
@@ -246,141 +156,85 @@ Facts Broadcast(const NodeView& node) {
   return facts;
 }
 
-Facts Halved(const NodeView& node) {
-  const Shape* const data = node.Input(0);
-  if (data == nullptr || data->empty()) return {};
-  Shape shape = *data;
-  shape.back() = node.formulas().Floor(shape.back(), 2);
-  return Gives(std::move(shape));
+Facts Halved(const NodeView& node, const Shape& data) {
+  return data.empty() ? Facts()
+                      : GivesLast(data, node.formulas().Floor(data.back(), 2));
 }
 
-Facts Dropout(const NodeView& node) {
-  const Shape* const data = node.Input(0);
-  if (data == nullptr) return {};
-  Facts facts = Gives(*data);
-  facts.push_back({.shape = *data, .type = kBool});
+Facts Dropout(const NodeView&, const Shape& data) {
+  return {{.shape = data}, {.shape = data, .type = kBool}};
+}
+
+Facts BatchNorm(const NodeView& node, const Shape& data) {
+  Facts facts = Gives(data);
+  facts.resize(node.outputs(), node.InputFact(1));
   return facts;
 }
 
-Facts BatchNorm(const NodeView& node) {
-  const Shape* const data = node.Input(0);
-  if (data == nullptr) return {};
-  Facts facts = Gives(*data);
-  const Shape* const scale = node.Input(1);
-  for (std::size_t i = 1; i < node.outputs() && scale != nullptr; ++i) {
-    facts.push_back({.shape = *scale, .type = node.InputType(1)});
-  }
-  return facts;
-}
-
-Facts LayerNorm(const NodeView& node) {
-  const Shape* const data = node.Input(0);
-  if (data == nullptr) return {};
-  Facts facts = Gives(*data);
-  const auto axis = Axis(node.attributes().Int("axis", -1), data->size());
-  if (node.outputs() == 1 || !axis) return facts;
-  Shape statistics = *data;
-  std::fill(statistics.begin() + static_cast<std::ptrdiff_t>(*axis),
-            statistics.end(), Dim(1));
-  for (std::size_t i = 1; i < node.outputs(); ++i) {
-    facts.push_back({.shape = statistics,
-                     .type = static_cast<std::int32_t>(
-                         node.attributes().Int("stash_type", kFloat))});
-  }
+Facts LayerNorm(const NodeView& node, const Shape& data) {
+  Facts facts = Gives(data);
+  const auto axis = Axis(node.Int("axis", -1), data.size());
+  if (!axis) return facts;
+  Shape statistics(data.begin(), At(data, *axis));
+  statistics.resize(data.size(), 1);
+  const auto type = static_cast<std::int32_t>(node.Int("stash_type", kFloat));
+  facts.resize(node.outputs(), {.shape = statistics, .type = type});
   return facts;
 }
 
 // The fourth output is the sum that is normalized; of SkipGroupNorm the second.
-Facts SkipNorm(const NodeView& node) {
-  const Shape* const data = node.Input(0);
-  if (data == nullptr) return {};
-  Facts facts = Gives(*data);
-  for (std::size_t i = 1; i < node.outputs(); ++i) {
-    if (i == 3 || node.op() == Op::kSkipGroupNorm) {
-      facts.push_back({.shape = *data});
-      continue;
-    }
-    Shape statistics = *data;
-    if (!statistics.empty()) statistics.back() = 1;
-    facts.push_back({.shape = std::move(statistics), .type = kFloat});
-  }
-  return facts;
+Facts SkipNorm(const NodeView& node, const Shape& data) {
+  const Fact sum{.shape = data};
+  if (node.op() == Op::kSkipGroupNorm) return {sum, sum};
+  Fact statistics{.shape = data, .type = kFloat};
+  if (!data.empty()) statistics.shape->back() = 1;
+  return {sum, statistics, statistics, sum};
 }
 
 Facts DynamicQuantize(const NodeView& node) {
-  const Shape* const data = node.Input(0);
-  Facts facts(3);
-  if (data != nullptr) facts[0].shape = *data;
-  facts[0].type = kUint8;
-  facts[1] = {.shape = Shape(), .type = kFloat};
-  facts[2] = {.shape = Shape(), .type = kUint8};
-  return facts;
+  return {{.shape = node.InputFact(0).shape, .type = kUint8},
+          {.shape = Shape(), .type = kFloat},
+          {.shape = Shape(), .type = kUint8}};
 }
 
 // A, its scale and zero point, B, its scale and zero point, ...
-Facts QuantizedBroadcast(const NodeView& node) {
-  const Shape* const a = node.Input(0);
-  const Shape* const b = node.Input(3);
-  if (a == nullptr || b == nullptr) return {};
-  auto shape = node.Broadcast(*a, *b);
+Facts QuantizedBroadcast(const NodeView& node, const Shape& a, const Shape& b) {
+  auto shape = node.Broadcast(a, b);
   return shape ? Gives(std::move(*shape)) : Facts();
 }
 
-Facts QuantizedWhere(const NodeView& node) {
-  const Shape* const which = node.Input(0);
-  const Shape* const a = node.Input(1);
-  const Shape* const b = node.Input(4);
-  if (which == nullptr || a == nullptr || b == nullptr) return {};
-  auto shape = node.Broadcast(*a, *b);
-  if (shape) shape = node.Broadcast(*shape, *which);
-  return shape ? Gives(std::move(*shape)) : Facts();
+Facts QuantizedWhere(const NodeView& node, const Shape& a, const Shape& b,
+                     const Shape& which) {
+  const auto shape = node.Broadcast(a, b);
+  return shape ? QuantizedBroadcast(node, *shape, which) : Facts();
 }
 
-Facts Reduce(const NodeView& node) {
-  const Shape* const data = node.Input(0);
-  if (data == nullptr) return {};
+Facts Reduce(const NodeView& node, const Shape& data) {
   const auto axes = node.IntList("axes", 1);
   if (!axes && node.Has(1) && node.row().like == node.op()) {
-    if (node.attributes().Int("keepdims", 1) != 0) {
-      return GivesOwn(node, data->size());
-    }
-    const auto count = node.Count("", 1);
-    return count && *count <= data->size()
-               ? GivesOwn(node, data->size() - *count)
-               : Facts();
+    return node.Flag("keepdims", true) ? GivesOwn(node, data.size())
+                                       : GivesWithout(node, data.size());
   }
-  const bool all = node.attributes().Int("noop_with_empty_axes", 0) == 0;
-  Facts facts = ReduceAxes(node, *data, axes, all);
-  const bool one = data->size() == 1 && (all || (axes && !axes->empty()));
+  const bool all = !node.Flag("noop_with_empty_axes");
+  Facts facts = ReduceAxes(node, data, axes, all);
+  const bool one = data.size() == 1 && (all || (axes && !axes->empty()));
   if (one && !facts.empty()) facts[0].numbers = ReduceAll(node);
   return facts;
 }
 
-Facts ArgReduce(const NodeView& node) {
-  const Shape* const data = node.Input(0);
-  if (data == nullptr) return {};
-  return ReduceAxes(node, *data, Ints{node.attributes().Int("axis", 0)}, true);
+Facts ArgReduce(const NodeView& node, const Shape& data) {
+  return ReduceAxes(node, data, Ints{node.Int("axis")}, true);
 }
 
-Facts Determinant(const NodeView& node) {
-  const Shape* const data = node.Input(0);
-  if (data == nullptr || data->size() < 2) return {};
-  return Gives(Shape(data->begin(), data->end() - 2));
+Facts Determinant(const NodeView&, const Shape& data) {
+  return data.size() < 2 ? Facts() : Gives(Shape(data.begin(), data.end() - 2));
 }
 
 // Scores [N, classes, d...], labels [N, d...]; then perhaps log-probabilities.
 Facts Loss(const NodeView& node) {
-  const std::string_view reduction = node.attributes().Text("reduction");
-  const Shape* const labels = node.Input(1);
-  Facts facts(1);
-  if (reduction != "none") {
-    facts[0].shape = Shape();
-  } else if (labels != nullptr) {
-    facts[0].shape = *labels;
-  }
-  const Shape* const scores = node.Input(0);
-  if (scores != nullptr) facts.push_back({.shape = *scores});
-  return facts;
+  const bool all = node.attributes().Text("reduction") == "none";
+  return {{.shape = all ? node.InputFact(1).shape : Shape()},
+          {.shape = node.InputFact(0).shape}};
 }
 
 }  // namespace shape

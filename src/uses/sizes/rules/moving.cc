@@ -5,15 +5,12 @@
 namespace onnx_tag::sizes {
 namespace {
 
-// The numbers of the first input, whose order stays.
-std::optional<Numbers> SameNumbers(const NodeView& node) {
-  const Numbers* const numbers = node.InputNumbers(0);
-  return numbers == nullptr ? std::nullopt : std::optional(*numbers);
-}
-
+// With the numbers of the first input, whose order stays.
 Facts Reordered(const NodeView& node, Shape shape) {
   Facts facts = Gives(std::move(shape));
-  facts[0].numbers = SameNumbers(node);
+  if (const Numbers* const numbers = node.InputNumbers(0)) {
+    facts[0].numbers = *numbers;
+  }
   return facts;
 }
 
@@ -38,38 +35,32 @@ Dim Remaining(const NodeView& node, const Shape& data, const Sizes& known) {
 
 std::optional<Small> Joined(const NodeView& node, const Shape& shape,
                             std::size_t axis) {
-  const auto dims = PlainDims(shape);
-  if (!dims) return std::nullopt;
-  const auto count = SmallCount(*dims);
-  if (!count) return std::nullopt;
+  auto joined = SmallOf(&shape);
+  if (!joined) return std::nullopt;
   std::vector<Small> parts;
   for (std::size_t i = 0; i < node.inputs(); ++i) {
     auto part = node.SmallInput(i);
-    if (!part) {
-      // Of a part that is not known, only its size counts.
-      const Shape* const some = node.Input(i);
-      const auto size = some == nullptr ? std::nullopt : PlainDims(*some);
-      const auto elements = size ? SmallCount(*size) : std::nullopt;
-      if (!elements) return std::nullopt;
-      part = Small{*size, std::vector<Number>(*elements)};
-    }
+    // Of a part that is not known, only its size counts.
+    if (!part) part = SmallOf(node.Input(i));
+    if (!part) return std::nullopt;
     parts.push_back(std::move(*part));
   }
-  Small joined{*dims, {}};
   std::size_t outer = 1;
   for (std::size_t i = 0; i < axis; ++i) {
-    outer *= static_cast<std::size_t>((*dims)[i]);
+    outer *= static_cast<std::size_t>(joined->dims[i]);
   }
+  std::vector<Number> elements;
   for (std::size_t block = 0; block < outer; ++block) {
     for (const Small& part : parts) {
       const std::size_t size = part.elements.size() / outer;
       const auto first =
           part.elements.begin() + static_cast<std::ptrdiff_t>(block * size);
-      joined.elements.insert(joined.elements.end(), first,
-                             first + static_cast<std::ptrdiff_t>(size));
+      elements.insert(elements.end(), first,
+                      first + static_cast<std::ptrdiff_t>(size));
     }
   }
-  if (joined.elements.size() != *count) return std::nullopt;
+  if (joined->elements.size() != elements.size()) return std::nullopt;
+  joined->elements = std::move(elements);
   return joined;
 }
 
@@ -83,7 +74,7 @@ Facts Reshape(const NodeView& node) {
   if (!wanted) return GivesOwn(node, node.Count("", 1));
   if (wanted->size() > kMostRank) return {};
   Shape shape = *wanted;
-  const bool keeps = node.attributes().Int("allowzero", 0) == 0;
+  const bool keeps = node.Int("allowzero") == 0;
   std::vector<std::size_t> open;  // what the others leave
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const bool copies = shape[i].Is(0) && keeps;
@@ -109,25 +100,19 @@ Facts Reshape(const NodeView& node) {
   return Reordered(node, std::move(shape));
 }
 
-Facts Transpose(const NodeView& node) {
-  const Shape* const data = node.Input(0);
-  if (data == nullptr) return {};
-  auto order = node.attributes().IntList("perm");
-  const std::size_t rank = data->size();
-  if (!order) {
-    order.emplace();
-    for (std::size_t i = rank; i-- > 0;) {
-      order->push_back(static_cast<std::int64_t>(i));
-    }
-  }
-  if (order->size() != rank) return {};
+Facts Transpose(const NodeView& node, const Shape& data) {
+  const std::size_t rank = data.size();
+  Ints order = FirstAxes(rank);
+  std::reverse(order.begin(), order.end());
+  if (auto given = node.attributes().IntList("perm")) order = std::move(*given);
+  if (order.size() != rank) return {};
   Shape shape;
   std::vector<std::size_t> from;
-  for (const std::int64_t one : *order) {
+  for (const std::int64_t one : order) {
     const auto axis = Axis(one, rank);
     if (!axis) return {};
     from.push_back(*axis);
-    shape.push_back((*data)[*axis]);
+    shape.push_back(data[*axis]);
   }
   return GivesPicked(std::move(shape), node.SmallInput(0), [&](Ints& index) {
     Ints source(rank);
@@ -139,7 +124,7 @@ Facts Transpose(const NodeView& node) {
 Facts Flatten(const NodeView& node) {
   const Shape* const data = node.Input(0);
   if (data == nullptr) return GivesRank(2);
-  std::int64_t split = node.attributes().Int("axis", 1);
+  std::int64_t split = node.Int("axis", 1);
   if (split < 0) split += static_cast<std::int64_t>(data->size());
   Shape shape = {1, 1};
   for (std::size_t i = 0; i < data->size(); ++i) {
@@ -149,21 +134,16 @@ Facts Flatten(const NodeView& node) {
   return Reordered(node, std::move(shape));
 }
 
-Facts Squeeze(const NodeView& node) {
-  const Shape* const data = node.Input(0);
-  if (data == nullptr) return {};
+Facts Squeeze(const NodeView& node, const Shape& data) {
   const auto axes = node.IntList("axes", 1);
-  const auto drop = Marked(axes.value_or(Ints()), data->size());
+  const auto drop = Marked(axes.value_or(Ints()), data.size());
   if (!drop) return {};
   if (!axes && node.Has(1)) {
-    const auto count = node.Count("", 1);
-    return count && *count <= data->size()
-               ? GivesOwn(node, data->size() - *count)
-               : Facts();
+    return GivesWithout(node, data.size());
   }
   Shape shape;
-  for (std::size_t i = 0; i < data->size(); ++i) {
-    const Dim dim = (*data)[i];
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    const Dim dim = data[i];
     // A dimension with a name may be 1, too; that changes the rank.
     if (!axes && !dim.IsNumber()) return {};
     if (axes ? !(*drop)[i] : !dim.Is(1)) shape.push_back(dim);
@@ -171,23 +151,21 @@ Facts Squeeze(const NodeView& node) {
   return Reordered(node, std::move(shape));
 }
 
-Facts Unsqueeze(const NodeView& node) {
-  const Shape* const data = node.Input(0);
+Facts Unsqueeze(const NodeView& node, const Shape& data) {
   const auto axes = node.IntList("axes", 1);
-  if (data == nullptr) return {};
   if (!axes) {
     const auto count = node.Count("", 1);
-    return count ? GivesOwn(node, data->size() + *count) : Facts();
+    return count ? GivesOwn(node, data.size() + *count) : Facts();
   }
-  const std::size_t rank = data->size() + axes->size();
+  const std::size_t rank = data.size() + axes->size();
   if (rank > kMostRank) return {};
   const auto added = Marked(*axes, rank);
   if (!added) return {};
   Shape shape;
   std::size_t next = 0;
   for (const bool is_new : *added) {
-    if (!is_new && next >= data->size()) return {};
-    shape.push_back(is_new ? Dim(1) : (*data)[next++]);
+    if (!is_new && next >= data.size()) return {};
+    shape.push_back(is_new ? Dim(1) : data[next++]);
   }
   return Reordered(node, std::move(shape));
 }
@@ -200,8 +178,7 @@ Facts Concat(const NodeView& node) {
   if (first == nullptr) return {};
   // The first operator sets had a default, which lists do not have.
   const std::int64_t otherwise = first->size() > 1 ? 1 : 0;
-  const auto axis =
-      Axis(node.attributes().Int("axis", otherwise), first->size());
+  const auto axis = Axis(node.Int("axis", otherwise), first->size());
   if (!axis) return {};
   Shape shape = *first;
   shape[*axis] = 0;
@@ -222,12 +199,10 @@ Facts Concat(const NodeView& node) {
 }
 
 // Scale and zero point, then tensor, scale and zero point of each part.
-Facts QuantizedConcat(const NodeView& node) {
-  const Shape* const first = node.Input(2);
-  if (first == nullptr) return {};
-  const auto axis = Axis(node.attributes().Int("axis", 1), first->size());
+Facts QuantizedConcat(const NodeView& node, const Shape& first) {
+  const auto axis = Axis(node.Int("axis", 1), first.size());
   if (!axis) return {};
-  Shape shape = *first;
+  Shape shape = first;
   for (std::size_t i = 5; i < node.inputs(); i += 3) {
     const Shape* const part = node.Input(i);
     if (part == nullptr || part->size() != shape.size()) return {};
@@ -236,22 +211,20 @@ Facts QuantizedConcat(const NodeView& node) {
   return Gives(std::move(shape));
 }
 
-Facts Split(const NodeView& node) {
-  const Shape* const data = node.Input(0);
-  if (data == nullptr) return {};
-  const auto axis = Axis(node.attributes().Int("axis", 0), data->size());
+Facts Split(const NodeView& node, const Shape& data) {
+  const auto axis = Axis(node.Int("axis"), data.size());
   if (!axis) return {};
   Formulas& formulas = node.formulas();
   const auto parts = node.SizeList("split", 1);
   const auto small = node.SmallInput(0);
   const auto count = static_cast<std::int64_t>(node.outputs());
-  const Dim size = (*data)[*axis];
+  const Dim size = data[*axis];
   // All but the last are as large as the first.
   const Dim chunk = formulas.Ceil(size, count);
   Dim before = 0;
   Facts facts;
   for (std::size_t i = 0; i < node.outputs(); ++i) {
-    Shape shape = *data;
+    Shape shape = data;
     Dim& part = shape[*axis];
     if (parts && i < parts->size()) {
       part = (*parts)[i];
@@ -264,7 +237,7 @@ Facts Split(const NodeView& node) {
     } else {
       part = kUnknownDim;
     }
-    if (!part.known()) part = node.Own(i, *axis);
+    part = node.OwnIfUnknown(part, *axis, i);
     const Dim begin = before;
     before = formulas.Plus(before, part);
     Facts one =
@@ -276,16 +249,14 @@ Facts Split(const NodeView& node) {
   return facts;
 }
 
-Facts Expand(const NodeView& node) {
-  const Shape* const data = node.Input(0);
+Facts Expand(const NodeView& node, const Shape& data) {
   const auto wanted = node.InputSizes(1);
-  if (data == nullptr) return {};
   if (!wanted) {
     const auto count = node.Count("", 1);
-    return count ? GivesOwn(node, std::max(data->size(), *count)) : Facts();
+    return count ? GivesOwn(node, std::max(data.size(), *count)) : Facts();
   }
   if (wanted->size() > kMostRank) return {};
-  auto shape = node.Broadcast(*data, *wanted);
+  auto shape = node.Broadcast(data, *wanted);
   if (!shape) return {};
   node.NameUnknown(*shape);
   Facts facts = Gives(std::move(*shape));
@@ -301,14 +272,12 @@ Facts Expand(const NodeView& node) {
   return facts;
 }
 
-Facts Tile(const NodeView& node) {
-  const Shape* const data = node.Input(0);
-  if (data == nullptr) return {};
+Facts Tile(const NodeView& node, const Shape& data) {
   const auto repeats = node.InputSizes(1);
-  if (!repeats || repeats->size() != data->size()) {
-    return GivesOwn(node, data->size());
+  if (!repeats || repeats->size() != data.size()) {
+    return GivesOwn(node, data.size());
   }
-  Shape shape = *data;
+  Shape shape = data;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     shape[i] = node.formulas().Times(shape[i], (*repeats)[i]);
   }
@@ -321,26 +290,23 @@ Facts Tile(const NodeView& node) {
   });
 }
 
-Facts Pad(const NodeView& node) {
-  const Shape* const data = node.Input(0);
-  if (data == nullptr) return {};
+Facts Pad(const NodeView& node, const Shape& data) {
   auto pads = node.SizeList("pads", 1);
   // Of the first operator set.
   if (!pads) pads = node.SizeList("paddings", 1);
-  const auto axes = node.Has(3) ? node.IntList("", 3)
-                                : std::optional(FirstAxes(data->size()));
-  Shape shape = *data;
+  const auto axes =
+      node.Has(3) ? node.IntList("", 3) : std::optional(FirstAxes(data.size()));
+  Shape shape = data;
   if (!pads || !axes || pads->size() != 2 * axes->size()) {
-    return GivesOwn(node, data->size());
+    return GivesOwn(node, data.size());
   }
   Formulas& formulas = node.formulas();
   for (std::size_t i = 0; i < axes->size(); ++i) {
     const auto axis = Axis((*axes)[i], shape.size());
     if (!axis) return {};
+    const Dim more = formulas.Plus((*pads)[i], (*pads)[i + axes->size()]);
     Dim& size = shape[*axis];
-    size = formulas.Plus(size,
-                         formulas.Plus((*pads)[i], (*pads)[i + axes->size()]));
-    if (!size.known()) size = node.Own(0, *axis);
+    size = node.OwnIfUnknown(formulas.Plus(size, more), *axis);
   }
   return Gives(std::move(shape));
 }

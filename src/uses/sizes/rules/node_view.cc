@@ -25,6 +25,13 @@ std::optional<Ints> PlainDims(const Shape& shape) {
   return dims;
 }
 
+std::optional<Small> SmallOf(const Shape* shape) {
+  auto dims = shape == nullptr ? std::nullopt : PlainDims(*shape);
+  const auto count = dims ? SmallCount(*dims) : std::nullopt;
+  if (!count) return std::nullopt;
+  return Small{std::move(*dims), std::vector<Number>(*count)};
+}
+
 Ints FirstAxes(std::size_t count) {
   Ints axes(count);
   std::iota(axes.begin(), axes.end(), std::int64_t{0});
@@ -87,19 +94,20 @@ int Obscurity(const Formulas& formulas, Dim dim) {
 
 }  // namespace
 
+Dim SizeIn(const Shape* shape, std::int64_t axis) {
+  const auto at = shape == nullptr ? std::nullopt : Axis(axis, shape->size());
+  return at ? (*shape)[*at] : kUnknownDim;
+}
+
 std::optional<Small> NodeView::SmallInput(std::size_t i) const {
   const Numbers* const numbers = InputNumbers(i);
-  const Shape* const shape = Input(i);
-  if (numbers == nullptr || shape == nullptr) return std::nullopt;
-  const auto dims = PlainDims(*shape);
-  const auto count = dims ? SmallCount(*dims) : std::nullopt;
-  if (!count) return std::nullopt;
-  Small small{*dims, {}};
+  auto small = numbers == nullptr ? std::nullopt : SmallOf(Input(i));
+  if (!small) return std::nullopt;
   if (numbers->uniform) {
-    small.elements.assign(*count, numbers->elements[0]);
+    small->elements.assign(small->elements.size(), numbers->elements[0]);
   } else {
-    if (numbers->elements.size() != *count) return std::nullopt;
-    small.elements = numbers->elements;
+    if (numbers->elements.size() != small->elements.size()) return std::nullopt;
+    small->elements = numbers->elements;
   }
   return small;
 }
@@ -112,11 +120,11 @@ std::optional<Sizes> NodeView::InputSizes(std::size_t i) const {
   return sizes;
 }
 
-Dim NodeView::InputSize(std::size_t i) const {
+Number NodeView::InputNumber(std::size_t i) const {
   const Numbers* const numbers = InputNumbers(i);
   return numbers == nullptr || numbers->elements.size() != 1
-             ? kUnknownDim
-             : numbers->elements[0].whole();
+             ? Number()
+             : numbers->elements[0];
 }
 
 std::optional<Ints> NodeView::IntList(std::string_view name,

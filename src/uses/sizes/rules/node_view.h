@@ -52,6 +52,10 @@ std::optional<Small> Picked(const Small& from, const Ints& dims, Place place) {
   return picked;
 }
 
+// A tensor of this shape whose numbers are not known; nothing where it is too
+// large, or `shape` is null.
+std::optional<Small> SmallOf(const Shape* shape);
+
 // The dimensions as numbers; nothing if one has none.
 std::optional<Ints> PlainDims(const Shape& shape);
 // 0, 1, ...: all axes, or the first ones.
@@ -70,6 +74,10 @@ inline constexpr std::size_t kMostRank = 64;
 using Facts = std::vector<Fact>;  // by output
 using Sizes = std::vector<Dim>;
 
+// A dimension, counted from the end if `axis` is negative; unknown where the
+// shape or the axis is.
+Dim SizeIn(const Shape* shape, std::int64_t axis);
+
 class NodeView {
  public:
   NodeView(const Model& model, ValueFacts& facts, NodeId node, Op op,
@@ -85,6 +93,12 @@ class NodeView {
   // The position of the weight; of quantized operators it is not the second.
   std::size_t WeightInput() const;
   const Attributes& attributes() const { return attributes_; }
+  std::int64_t Int(std::string_view name, std::int64_t otherwise = 0) const {
+    return attributes_.Int(name, otherwise);
+  }
+  bool Flag(std::string_view name, bool otherwise = false) const {
+    return Int(name, otherwise ? 1 : 0) != 0;
+  }
   Formulas& formulas() const { return facts_.formulas(); }
   std::size_t inputs() const { return model_.Inputs(node_).size(); }
   std::size_t outputs() const { return model_.Outputs(node_).size(); }
@@ -102,6 +116,15 @@ class NodeView {
     const ValueId value = InputAt(i);
     return value == kNo<ValueId> ? 0 : facts_.TypeOf(value);
   }
+  // Its shape and type.
+  Fact InputFact(std::size_t i) const {
+    Fact fact{.type = InputType(i)};
+    if (const Shape* const shape = Input(i)) fact.shape = *shape;
+    return fact;
+  }
+  Dim Size(std::size_t i, std::int64_t axis) const {
+    return SizeIn(Input(i), axis);
+  }
   const Numbers* InputNumbers(std::size_t i) const {
     const ValueId value = InputAt(i);
     return value == kNo<ValueId> ? nullptr : facts_.NumbersOf(value);
@@ -115,7 +138,8 @@ class NodeView {
   // The numbers of an input as sizes; unknown where one is no whole number.
   std::optional<Sizes> InputSizes(std::size_t i) const;
   // The only number of an input; unknown if there is none.
-  Dim InputSize(std::size_t i) const;
+  Number InputNumber(std::size_t i) const;
+  Dim InputSize(std::size_t i) const { return InputNumber(i).whole(); }
   // An attribute of older operator sets, an input of newer ones; all of them
   // must be plain numbers.
   std::optional<Ints> IntList(std::string_view name, std::size_t input) const;
@@ -129,6 +153,9 @@ class NodeView {
   Dim Own(std::size_t slot, std::size_t axis) const {
     return facts_.OwnDim(node_, slot, axis);
   }
+  Dim OwnIfUnknown(Dim dim, std::size_t axis, std::size_t slot = 0) const {
+    return dim.known() ? dim : Own(slot, axis);
+  }
   Shape OwnShape(std::size_t rank, std::size_t slot = 0) const {
     Shape shape;
     for (std::size_t i = 0; i < rank; ++i) shape.push_back(Own(slot, i));
@@ -137,7 +164,7 @@ class NodeView {
   // Gives dimensions that are not known names of their own.
   void NameUnknown(Shape& shape, std::size_t slot = 0) const {
     for (std::size_t i = 0; i < shape.size(); ++i) {
-      if (!shape[i].known()) shape[i] = Own(slot, i);
+      shape[i] = OwnIfUnknown(shape[i], i, slot);
     }
   }
   // The same size or 1; notes what must be equal.
@@ -172,6 +199,12 @@ inline Facts Gives(Shape shape) {
   return facts;
 }
 
+// The same shape with another last dimension.
+inline Facts GivesLast(Shape shape, Dim last) {
+  shape.back() = last;
+  return Gives(std::move(shape));
+}
+
 // The same with numbers, which a small tensor has.
 inline Facts Gives(Shape shape, std::optional<Small> numbers) {
   Facts facts = Gives(std::move(shape));
@@ -197,11 +230,28 @@ inline Facts GivesOwn(const NodeView& node, std::optional<std::size_t> rank) {
   return rank && *rank <= kMostRank ? Gives(node.OwnShape(*rank)) : Facts();
 }
 
+// The same, less as many as the second input has numbers.
+inline Facts GivesWithout(const NodeView& node, std::size_t rank) {
+  const auto count = node.Count("", 1);
+  return count && *count <= rank ? GivesOwn(node, rank - *count) : Facts();
+}
+
 // A negative axis counts from the end; nothing where it is outside.
 inline std::optional<std::size_t> Axis(std::int64_t axis, std::size_t rank) {
   if (axis < 0) axis += static_cast<std::int64_t>(rank);
   if (axis < 0 || axis >= static_cast<std::int64_t>(rank)) return std::nullopt;
   return static_cast<std::size_t>(axis);
+}
+
+// `shape` and more dimensions behind it.
+template <typename List>
+Shape With(Shape shape, const List& more) {
+  shape.insert(shape.end(), more.begin(), more.end());
+  return shape;
+}
+
+inline Shape::const_iterator At(const Shape& shape, std::size_t axis) {
+  return shape.begin() + static_cast<std::ptrdiff_t>(axis);
 }
 
 }  // namespace onnx_tag::sizes

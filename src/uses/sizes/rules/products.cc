@@ -2,37 +2,25 @@
 #include <map>
 #include <string>
 
+#include "base/letters.h"
 #include "uses/sizes/rules/rules.h"
 
 namespace onnx_tag::sizes {
-namespace {
-
-// Where the second matrix is: behind a scale and zero point if quantized.
-std::size_t RightOperand(const NodeView& node) {
-  const std::size_t right =
-      node.row().FindInput({Operand::kQuantized, Operand::kWeight});
-  return right == Operator::kMostInputs ? 1 : right;
-}
-
-}  // namespace
-
 namespace shape {
 
 // In the last two dimensions.
-Facts MatrixProduct(const NodeView& node) {
-  const Shape* const a = node.Input(0);
-  const Shape* const b = node.Input(RightOperand(node));
-  if (a == nullptr || b == nullptr || a->empty() || b->empty()) return {};
-  Shape left = *a;
-  Shape right = *b;
+Facts MatrixProduct(const NodeView& node, const Shape& a, const Shape& b) {
+  if (a.empty() || b.empty()) return {};
+  Shape left = a;
+  Shape right = b;
   // FusedMatMul may swap the last two axes, or the first two but the batch.
   const auto transpose = [&](Shape& shape, const char* matrix,
                              const char* batch) {
     if (shape.size() < 2) return;
-    if (node.attributes().Int(batch, 0) != 0) {
+    if (node.Int(batch, 0) != 0) {
       std::rotate(shape.begin(), shape.begin() + 1, shape.end() - 1);
     }
-    if (node.attributes().Int(matrix, 0) != 0) {
+    if (node.Int(matrix, 0) != 0) {
       std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
     }
   };
@@ -55,23 +43,21 @@ Facts MatrixProduct(const NodeView& node) {
 
 Facts Gemm(const NodeView& node) {
   const Shape* const a = node.Input(0);
-  const Shape* const b = node.Input(RightOperand(node));
+  const Shape* const b = node.Input(node.WeightInput());
   if ((a != nullptr && a->size() != 2) || (b != nullptr && b->size() != 2)) {
     return {};
   }
   if (a == nullptr || b == nullptr) return GivesRank(2);
-  const bool left = node.attributes().Int("transA", 0) != 0;
-  const bool right = node.attributes().Int("transB", 0) != 0;
+  const bool left = node.Flag("transA");
+  const bool right = node.Flag("transB");
   node.SameDim((*a)[left ? 0 : 1], (*b)[right ? 1 : 0]);
   return Gives({(*a)[left ? 1 : 0], (*b)[right ? 0 : 1]});
 }
 
-Facts BlockProduct(const NodeView& node) {  // MatMulNBits, MatMulBnb4
-  const Shape* const a = node.Input(0);
-  if (a == nullptr || a->empty() || !node.attributes().Has("N")) return {};
-  Shape shape = *a;
-  shape.back() = node.attributes().Int("N", 0);
-  return Gives(std::move(shape));
+Facts BlockProduct(const NodeView& node,
+                   const Shape& a) {  // MatMulNBits, MatMulBnb4
+  return a.empty() || !node.attributes().Has("N") ? Facts()
+                                                  : GivesLast(a, node.Int("N"));
 }
 
 Facts Einsum(const NodeView& node) {
@@ -84,43 +70,32 @@ Facts Einsum(const NodeView& node) {
 Facts Recurrent(const NodeView& node) {
   const Shape* const data = node.Input(0);
   const Shape* const weight = node.Input(2);
-  const bool batch_first = node.attributes().Int("layout", 0) != 0;
-  Dim hidden, directions;
+  const bool batch_first = node.Flag("layout");
+  Dim hidden;
   if (node.attributes().Has("hidden_size")) {
-    hidden = node.attributes().Int("hidden_size", 0);
+    hidden = node.Int("hidden_size");
   } else if (weight != nullptr && weight->size() == 3) {
     // ONNX has [directions, gates · hidden, hidden], dynamic quantization
     // [directions, hidden, gates · hidden].
     const bool quantized = node.op() == Op::kDynamicQuantizeLSTM;
     hidden = (*weight)[quantized ? 1 : 2];
   }
-  const std::string_view direction = node.attributes().Text("direction");
-  directions = direction == "bidirectional" ? 2 : 1;
+  const Dim directions =
+      node.attributes().Text("direction") == "bidirectional" ? 2 : 1;
   Dim steps, batch;
   if (data != nullptr && data->size() == 3) {
     steps = (*data)[batch_first ? 1 : 0];
     batch = (*data)[batch_first ? 0 : 1];
   }
-  Facts facts(3);
-  if (batch_first) {
-    facts[0].shape = Shape{batch, steps, directions, hidden};
-    facts[1].shape = facts[2].shape = Shape{batch, directions, hidden};
-  } else {
-    facts[0].shape = Shape{steps, directions, batch, hidden};
-    facts[1].shape = facts[2].shape = Shape{directions, batch, hidden};
-  }
-  return facts;
+  const Fact last{.shape = batch_first ? Shape{batch, directions, hidden}
+                                       : Shape{directions, batch, hidden}};
+  return {{.shape = batch_first ? Shape{batch, steps, directions, hidden}
+                                : Shape{steps, directions, batch, hidden}},
+          last,
+          last};
 }
 
 }  // namespace shape
-
-namespace {
-
-bool IsLetter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-}  // namespace
 
 EinsumSizes::EinsumSizes(const NodeView& node) {
   std::string equation;

@@ -11,12 +11,10 @@ Dim InputElements(const NodeView& node, std::size_t i) {
 }
 
 Dim OutputElements(const NodeView& node) {
-  for (std::size_t i = 0; i < node.outputs(); ++i) {
-    if (!node.HasOutput(i)) continue;
-    const Shape* const shape = node.Output(i);
-    return shape == nullptr ? kUnknownDim : node.Product(*shape);
-  }
-  return kUnknownDim;
+  std::size_t i = 0;
+  while (i < node.outputs() && !node.HasOutput(i)) ++i;
+  const Shape* const shape = node.Output(i);
+  return shape == nullptr ? kUnknownDim : node.Product(*shape);
 }
 
 // One addition for each output, if there is a bias.
@@ -29,10 +27,9 @@ Dim WithBias(const NodeView& node, Dim flops, Dim outputs) {
 Dim ConvolutionOver(const NodeView& node, Dim places) {
   const Shape* const weight = node.Input(node.WeightInput());
   if (weight == nullptr || weight->size() < 2) return kUnknownDim;
-  Formulas& formulas = node.formulas();
-  return WithBias(
-      node, formulas.Times(formulas.Times(places, node.Product(*weight, 1)), 2),
-      OutputElements(node));
+  return WithBias(node,
+                  node.formulas().Times(places, node.Product(*weight, 1), 2),
+                  OutputElements(node));
 }
 
 }  // namespace
@@ -55,11 +52,11 @@ Dim Product(const NodeView& node) {
   const bool gemm = node.row().like == Op::kGemm;
   const bool flagged = gemm || node.row().kinds.HasAnyOf(OpKind::kFused);
   const auto transposed = [&](const char* flag) {
-    return flagged && node.attributes().Int(flag, 0) != 0;
+    return flagged && node.Int(flag, 0) != 0;
   };
   Dim depth;  // what is summed over
   if (node.attributes().Has("K")) {
-    depth = node.attributes().Int("K", 0);
+    depth = node.Int("K");
   } else if (const Shape* const a = node.Input(0);
              a != nullptr && !a->empty()) {
     depth = (*a)[a->size() - (transposed("transA") && a->size() > 1 ? 2 : 1)];
@@ -73,8 +70,7 @@ Dim Product(const NodeView& node) {
   }
   Formulas& formulas = node.formulas();
   const Dim outputs = OutputElements(node);
-  return WithBias(node, formulas.Times(formulas.Times(outputs, depth), 2),
-                  outputs);
+  return WithBias(node, formulas.Times(outputs, depth, 2), outputs);
 }
 
 Dim Convolution(const NodeView& node) {
@@ -97,28 +93,21 @@ Dim Window(const NodeView& node) {
 Dim Recurrent(const NodeView& node) {
   const Shape* const data = node.Input(0);    // [steps, batch, in]
   const Shape* const weight = node.Input(1);  // [directions, gates · out, in]
-  const Shape* const states =
-      node.Output(0);  // [steps, directions, batch, out]
   if (data == nullptr || data->size() != 3) return kUnknownDim;
-  Formulas& formulas = node.formulas();
-  Dim directions = 1;
-  if (node.attributes().Text("direction") == "bidirectional") directions = 2;
-  Dim hidden;
-  if (node.attributes().Has("hidden_size")) {
-    hidden = node.attributes().Int("hidden_size", 0);
-  } else if (states != nullptr && !states->empty()) {
-    hidden = states->back();
-  }
+  // The states are [steps, directions, batch, out].
+  const Dim hidden = node.attributes().Has("hidden_size")
+                         ? Dim(node.Int("hidden_size"))
+                         : SizeIn(node.Output(0), -1);
   const Op plain = node.row().like;
   const std::int64_t gates = plain == Op::kLSTM ? 4 : plain == Op::kGRU ? 3 : 1;
-  Dim in = (*data)[2];
-  if (!in.known() && weight != nullptr && weight->size() == 3) {
-    in = weight->back();
-  }
-  Dim flops = formulas.Times((*data)[0], (*data)[1]);
-  flops = formulas.Times(flops, formulas.Times(directions, 2 * gates));
-  flops = formulas.Times(flops, hidden);
-  return formulas.Times(flops, formulas.Plus(in, hidden));
+  const std::int64_t directions =
+      node.attributes().Text("direction") == "bidirectional" ? 2 : 1;
+  const bool known =
+      (*data)[2].known() || weight == nullptr || weight->size() != 3;
+  const Dim in = known ? (*data)[2] : weight->back();
+  Formulas& formulas = node.formulas();
+  return formulas.Times((*data)[0], (*data)[1], directions * 2 * gates, hidden,
+                        formulas.Plus(in, hidden));
 }
 
 Dim Einsum(const NodeView& node) {
@@ -135,10 +124,8 @@ Dim Attention(const NodeView& node) {
   const auto sizes = AttentionSizesOf(node);
   if (!sizes) return kUnknownDim;
   Formulas& formulas = node.formulas();
-  const Dim scores =
-      formulas.Times(formulas.Times(sizes->batch, sizes->heads),
-                     formulas.Times(sizes->length, sizes->total));
-  return formulas.Times(formulas.Times(scores, 2),
+  return formulas.Times(sizes->batch, sizes->heads,
+                        formulas.Times(sizes->length, sizes->total), 2,
                         formulas.Plus(sizes->key_size, sizes->value_size));
 }
 
@@ -146,14 +133,14 @@ Dim Attention(const NodeView& node) {
 Dim LinearAttention(const NodeView& node) {
   const Shape* const query = node.Input(0);
   const Shape* const value = node.Input(2);
-  const std::int64_t heads = node.attributes().Int("kv_num_heads", 0);
+  const std::int64_t heads = node.Int("kv_num_heads");
   if (query == nullptr || query->size() != 3 || value == nullptr ||
       value->size() != 3 || heads <= 0) {
     return kUnknownDim;
   }
   Formulas& formulas = node.formulas();
-  const Dim value_size = formulas.Floor((*value)[2], heads);
-  return formulas.Times(formulas.Times(node.Product(*query), value_size), 4);
+  return formulas.Times(node.Product(*query),
+                        formulas.Floor((*value)[2], heads), 4);
 }
 
 // com.microsoft: the projections of queries, keys and values, then as above.
@@ -166,24 +153,19 @@ Dim PackedAttention(const NodeView& node) {
   }
   Formulas& formulas = node.formulas();
   const Dim columns = (*weight)[1];
-  Dim flops = formulas.Times(formulas.Times(node.Product(*data), columns), 2);
+  const Dim flops = formulas.Times(node.Product(*data), columns, 2);
+  if (data->size() != 3) return flops;
   const Shape* const present = node.Output(1);
-  if (data->size() == 3) {
-    const Dim keys =
-        present != nullptr && present->size() == 5 ? (*present)[3] : (*data)[1];
-    const Dim scores =
-        formulas.Times(formulas.Times((*data)[0], (*data)[1]), keys);
-    flops = formulas.Plus(flops, formulas.Times(formulas.Times(scores, 4),
-                                                formulas.Floor(columns, 3)));
-  }
-  return flops;
+  const Dim keys =
+      present != nullptr && present->size() == 5 ? (*present)[3] : (*data)[1];
+  const Dim hidden = formulas.Floor(columns, 3);
+  return formulas.Plus(flops,
+                       formulas.Times((*data)[0], (*data)[1], keys, 4, hidden));
 }
 
 // A fast transform: 5 · n · log2(n) for n numbers.
 Dim Fourier(const NodeView& node) {
-  const Shape* const result = node.Output(0);
-  if (result == nullptr || result->size() < 2) return kUnknownDim;
-  const Dim length = (*result)[result->size() - 2];
+  const Dim length = SizeIn(node.Output(0), -2);
   if (!length.IsNumber() || length.number() <= 0) return kUnknownDim;
   const auto levels =
       std::bit_width(static_cast<std::uint64_t>(length.number()));
@@ -198,7 +180,7 @@ namespace {
 
 std::int32_t Attribute(const NodeView& node, std::int32_t otherwise) {
   for (const char* const name : {"dtype", "output_datatype"}) {
-    const std::int64_t type = node.attributes().Int(name, 0);
+    const std::int64_t type = node.Int(name, 0);
     if (type > 0) return static_cast<std::int32_t>(type);
   }
   return otherwise;
@@ -214,7 +196,7 @@ std::int32_t Bool(const NodeView&) { return kBool; }
 std::int32_t Int32(const NodeView&) { return kInt32; }
 std::int32_t Int64(const NodeView&) { return kInt64; }
 std::int32_t To(const NodeView& node) {
-  return static_cast<std::int32_t>(node.attributes().Int("to", 0));
+  return static_cast<std::int32_t>(node.Int("to"));
 }
 std::int32_t DataType(const NodeView& node) { return Attribute(node, kFloat); }
 std::int32_t DataTypeInt32(const NodeView& node) {
@@ -225,14 +207,22 @@ std::int32_t DataTypeOrFirst(const NodeView& node) {
 }
 // Without a zero point the result is what `output_dtype` says, or uint8.
 std::int32_t Quantized(const NodeView& node) {
-  return node.Has(2) ? node.InputType(2)
-                     : static_cast<std::int32_t>(
-                           node.attributes().Int("output_dtype", kUint8));
+  return node.Has(2)
+             ? node.InputType(2)
+             : static_cast<std::int32_t>(node.Int("output_dtype", kUint8));
 }
 
 }  // namespace type
 
 namespace {
+
+// The rule for a node the shapes of whose inputs `kInputs` are known.
+template <auto kRule, std::size_t... kInputs>
+Facts Known(const NodeView& node) {
+  return (... && (node.Input(kInputs) != nullptr))
+             ? kRule(node, *node.Input(kInputs)...)
+             : Facts();
+}
 
 constexpr Rules kRules[] = {
     {},  // Op::kNone

@@ -13,12 +13,16 @@ namespace onnx_tag::sizes {
 using ShapeRule = Facts (*)(const NodeView&);
 using TypeRule = std::int32_t (*)(const NodeView&);
 using CostRule = Dim (*)(const NodeView&);
+using Combine = Number (Arithmetic::*)(const Number&, const Number&) const;
+using Convert = Number (Arithmetic::*)(const Number&) const;
 
 // Null where the operator has none.
 struct Rules {
   ShapeRule shape = nullptr;
   TypeRule type = nullptr;
   CostRule cost = nullptr;
+  Combine combine = nullptr;
+  Convert convert = nullptr;
 };
 const Rules& RulesOf(Op op);
 

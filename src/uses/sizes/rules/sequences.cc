@@ -6,10 +6,8 @@ namespace onnx_tag::sizes {
 namespace {
 
 Facts GivesSequence(Sequence sequence, std::int32_t type) {
-  Facts facts(1);
-  facts[0].type = type;
-  facts[0].sequence = std::make_shared<Sequence>(std::move(sequence));
-  return facts;
+  return {{.type = type,
+           .sequence = std::make_shared<Sequence>(std::move(sequence))}};
 }
 
 // What two shapes have in common; nothing if not even the rank.
@@ -37,23 +35,23 @@ Sequence SequenceOf(std::vector<Shape> items) {
 
 Facts Construct(const NodeView& node) {
   std::vector<Shape> items;
-  for (std::size_t i = 0; i < node.inputs(); ++i) {
-    const Shape* const item = node.Input(i);
-    if (item == nullptr) {
-      Sequence sequence;
-      sequence.length = static_cast<std::int64_t>(node.inputs());
-      return GivesSequence(std::move(sequence), node.InputType(0));
-    }
-    items.push_back(*item);
+  for (std::size_t i = 0; i < node.inputs() && node.Input(i) != nullptr; ++i) {
+    items.push_back(*node.Input(i));
   }
-  return GivesSequence(SequenceOf(std::move(items)), node.InputType(0));
+  const bool known = items.size() == node.inputs();
+  return GivesSequence(
+      known ? SequenceOf(std::move(items))
+            : Sequence{.element = {},
+                       .length = static_cast<std::int64_t>(node.inputs()),
+                       .items = {}},
+      node.InputType(0));
 }
 
 Facts SplitTo(const NodeView& node) {
   const Shape* const data = node.Input(0);
   const std::int32_t type = node.InputType(0);
   if (data == nullptr) return GivesSequence({}, type);
-  const auto axis = Axis(node.attributes().Int("axis", 0), data->size());
+  const auto axis = Axis(node.Int("axis"), data->size());
   if (!axis) return GivesSequence({}, type);
   Formulas& formulas = node.formulas();
   const Dim size = (*data)[*axis];
@@ -61,11 +59,8 @@ Facts SplitTo(const NodeView& node) {
   Sequence sequence;
   if (!node.Has(1)) {
     // One by one; the axis goes away unless `keepdims`.
-    if (node.attributes().Int("keepdims", 1) == 0) {
-      element.erase(element.begin() + static_cast<std::ptrdiff_t>(*axis));
-    } else {
-      element[*axis] = 1;
-    }
+    element[*axis] = 1;
+    if (!node.Flag("keepdims", true)) element.erase(At(element, *axis));
     sequence.element = std::move(element);
     sequence.length = size;
     return GivesSequence(std::move(sequence), type);
@@ -104,19 +99,26 @@ Facts SplitTo(const NodeView& node) {
   return GivesSequence(std::move(sequence), type);
 }
 
-Facts At(const NodeView& node) {
+// A position in `sequence` from its begin; -1 if it is not known, or not one of
+// `count` places.
+std::int64_t PositionIn(const Sequence& sequence, Dim position,
+                        std::int64_t count) {
+  if (!position.IsNumber()) return -1;
+  const auto size = static_cast<std::int64_t>(sequence.items.size());
+  const std::int64_t at = position.number();
+  const std::int64_t from_begin = at < 0 ? at + size : at;
+  return from_begin < count ? from_begin : -1;
+}
+
+Facts ItemAt(const NodeView& node) {
+  Facts facts = {{.type = node.InputType(0)}};
   const Sequence* const sequence = node.InputSequence(0);
-  Facts facts(1);
-  facts[0].type = node.InputType(0);
   if (sequence == nullptr) return facts;
-  const Dim at = node.InputSize(1);
-  const auto count = static_cast<std::int64_t>(sequence->items.size());
-  if (at.IsNumber() && count > 0) {
-    const std::int64_t index = at.number() + (at.number() < 0 ? count : 0);
-    if (index >= 0 && index < count) {
-      facts[0].shape = sequence->items[static_cast<std::size_t>(index)];
-      return facts;
-    }
+  const auto size = static_cast<std::int64_t>(sequence->items.size());
+  const std::int64_t at = PositionIn(*sequence, node.InputSize(1), size);
+  if (at >= 0) {
+    facts[0].shape = sequence->items[static_cast<std::size_t>(at)];
+    return facts;
   }
   facts[0].shape = sequence->element;
   if (facts[0].shape) node.NameUnknown(*facts[0].shape);
@@ -129,26 +131,15 @@ Facts Changed(const NodeView& node, bool insert) {
       node.InputType(0) != 0 ? node.InputType(0) : node.InputType(1);
   if (before == nullptr) return GivesSequence({}, type);
   constexpr std::size_t kMostItems = 64;
-  const std::size_t position = insert ? 2 : 1;
-  const bool listed =
-      before->length.IsNumber() &&
-      before->length.Is(static_cast<std::int64_t>(before->items.size())) &&
-      before->items.size() < kMostItems;
+  const auto size = static_cast<std::int64_t>(before->items.size());
   const Shape* const item = insert ? node.Input(1) : nullptr;
-  auto at = static_cast<std::int64_t>(before->items.size()) - (insert ? 0 : 1);
-  bool known = listed && (!insert || item != nullptr);
-  if (node.Has(position)) {
-    const Dim given = node.InputSize(position);
-    known = known && given.IsNumber();
-    if (known) {
-      at = given.number() +
-           (given.number() < 0 ? static_cast<std::int64_t>(before->items.size())
-                               : 0);
-    }
-  }
-  if (known && at >= 0 &&
-      at <=
-          static_cast<std::int64_t>(before->items.size()) - (insert ? 0 : 1)) {
+  const std::size_t position = insert ? 2 : 1;
+  const std::int64_t places = insert ? size + 1 : size;
+  const std::int64_t at =
+      node.Has(position) ? PositionIn(*before, node.InputSize(position), places)
+                         : places - 1;
+  if (before->length.Is(size) && before->items.size() < kMostItems &&
+      (!insert || item != nullptr) && at >= 0) {
     std::vector<Shape> items = before->items;
     if (insert) {
       items.insert(items.begin() + at, *item);
@@ -157,14 +148,14 @@ Facts Changed(const NodeView& node, bool insert) {
     }
     return GivesSequence(SequenceOf(std::move(items)), type);
   }
-  Sequence sequence;
-  sequence.length = node.formulas().Plus(before->length, Dim(insert ? 1 : -1));
-  const bool empty = before->length.Is(0);
-  if (insert && item != nullptr) {
+  Sequence sequence{
+      .element = before->element,
+      .length = node.formulas().Plus(before->length, Dim(insert ? 1 : -1)),
+      .items = {}};
+  if (insert) {
+    const std::optional<Shape> added = node.InputFact(1).shape;
     sequence.element =
-        empty ? std::optional(*item) : Common(before->element, *item);
-  } else if (!insert) {
-    sequence.element = before->element;
+        before->length.Is(0) ? added : Common(before->element, added);
   }
   return GivesSequence(std::move(sequence), type);
 }
@@ -179,12 +170,11 @@ Facts Sequences(const NodeView& node) {
       return Construct(node);
     case Op::kSequenceEmpty:
       return GivesSequence(
-          SequenceOf({}),
-          static_cast<std::int32_t>(node.attributes().Int("dtype", kFloat)));
+          SequenceOf({}), static_cast<std::int32_t>(node.Int("dtype", kFloat)));
     case Op::kSplitToSequence:
       return SplitTo(node);
     case Op::kSequenceAt:
-      return At(node);
+      return ItemAt(node);
     case Op::kSequenceInsert:
       return Changed(node, true);
     case Op::kSequenceErase:
@@ -193,29 +183,23 @@ Facts Sequences(const NodeView& node) {
       break;
   }
   // Optional, OptionalGetElement: what they hold.
-  Facts facts(1);
-  if (node.Has(0)) {
-    if (const Shape* const shape = node.Input(0)) facts[0].shape = *shape;
-    if (const Sequence* const sequence = node.InputSequence(0)) {
-      facts[0].sequence = std::make_shared<Sequence>(*sequence);
-    }
-    facts[0].type = node.InputType(0);
+  Facts facts = {node.InputFact(0)};
+  if (const Sequence* const sequence = node.InputSequence(0)) {
+    facts[0].sequence = std::make_shared<Sequence>(*sequence);
   }
   return facts;
 }
 
 Facts ConcatFromSequence(const NodeView& node) {
   const Sequence* const sequence = node.InputSequence(0);
-  const bool stack = node.attributes().Int("new_axis", 0) != 0;
+  const bool stack = node.Flag("new_axis");
   if (sequence == nullptr || !sequence->element) return {};
   Shape shape = *sequence->element;
-  const auto axis =
-      Axis(node.attributes().Int("axis", 0), shape.size() + (stack ? 1 : 0));
+  const auto axis = Axis(node.Int("axis"), shape.size() + (stack ? 1 : 0));
   if (!axis) return {};
   Formulas& formulas = node.formulas();
   if (stack) {
-    shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(*axis),
-                 sequence->length);
+    shape.insert(At(shape, *axis), sequence->length);
   } else if (!sequence->items.empty()) {
     Dim sum = 0;
     for (const Shape& item : sequence->items) {

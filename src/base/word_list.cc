@@ -1,15 +1,15 @@
-#include "clues/exporters/words.h"
+#include "base/word_list.h"
 
 #include <algorithm>
 
 #include "base/text.h"
-#include "generated/exporter_words.h"
 
-namespace onnx_tag::hierarchy {
+namespace onnx_tag {
 
-std::vector<std::vector<std::string_view>> RowsOf(std::string_view list) {
+std::vector<std::vector<std::string_view>> RowsOf(std::string_view text,
+                                                  std::string_view list) {
   std::vector<std::vector<std::string_view>> rows;
-  for (const std::string_view line : Split(kExporterWords, '\n')) {
+  for (const std::string_view line : Split(text, '\n')) {
     std::vector<std::string_view> words = Split(line, ' ');
     if (words[0] != list) continue;
     words.erase(words.begin());
@@ -18,8 +18,8 @@ std::vector<std::vector<std::string_view>> RowsOf(std::string_view list) {
   return rows;
 }
 
-WordList::WordList(std::string_view list) {
-  for (const auto& row : RowsOf(list)) {
+WordList::WordList(std::string_view text, std::string_view list) {
+  for (const auto& row : RowsOf(text, list)) {
     words_.insert(words_.end(), row.begin(), row.end());
   }
   std::sort(words_.begin(), words_.end());
@@ -44,4 +44,4 @@ bool WordList::HasEndOf(std::string_view text) const {
          });
 }
 
-}  // namespace onnx_tag::hierarchy
+}  // namespace onnx_tag
