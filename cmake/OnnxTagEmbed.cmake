@@ -19,10 +19,21 @@ endfunction()
 # onnx_tag_operators(LAYER): makes what data/operators.txt says for LAYER and
 # those above it: see EmbedOperators.cmake.
 function(onnx_tag_operators layer)
-  set(source ${PROJECT_SOURCE_DIR}/data/operators.txt)
+  onnx_tag_rows(${layer} operators.txt EmbedOperators.cmake op.h operator_rows.inc size_rules.h size_rule_rows.inc)
+endfunction()
+
+# onnx_tag_commands(LAYER): makes the command line from data/commands.txt: see
+# EmbedCommands.cmake.
+function(onnx_tag_commands layer)
+  onnx_tag_rows(${layer} commands.txt EmbedCommands.cmake command_rows.inc tool_rows.inc)
+endfunction()
+
+# Makes C++ of the rows in data/FILE, with cmake/MAKER, as generated/MADE.
+function(onnx_tag_rows layer file maker)
+  set(source ${PROJECT_SOURCE_DIR}/data/${file})
   set(folder ${PROJECT_BINARY_DIR}/generated/generated)
-  set(maker ${PROJECT_SOURCE_DIR}/cmake/EmbedOperators.cmake)
-  set(made ${folder}/op.h ${folder}/operator_rows.inc ${folder}/size_rules.h ${folder}/size_rule_rows.inc)
+  set(maker ${PROJECT_SOURCE_DIR}/cmake/${maker})
+  list(TRANSFORM ARGN PREPEND ${folder}/ OUTPUT_VARIABLE made)
   add_custom_command(OUTPUT ${made}
     COMMAND ${CMAKE_COMMAND} -P ${maker} ${source} ${folder}
     DEPENDS ${source} ${maker}

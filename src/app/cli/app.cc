@@ -4,7 +4,6 @@
 
 #include "app/cli/command_table.h"
 #include "app/cli/documents/documents.h"
-#include "app/cli/options.h"
 #include "app/commands/commands.h"
 #include "base/text.h"
 #include "file/io/paths.h"
@@ -28,14 +27,24 @@ bool CouldBeFile(const std::string& word) {
          "{0} --help",
          word);
   }
-  std::vector<std::string_view> names;
-  for (const Command& command : Commands()) names.push_back(command.name);
-  const std::string_view near = NearestWord(word, names);
+  const std::string_view near = NearestWord(word, CommandNames());
   if (near.empty()) {
     Fail(ErrorKind::kInput, "{}: no such file or command", word);
   }
   Fail(ErrorKind::kUsage,
        "'{}' is neither a command nor a file, did you mean '{}'?", word, near);
+}
+
+// Prints `text` and does nothing else.
+Invocation PrintText(const std::string& text) {
+  return {text,
+          [text](Terminal&) {
+            Result result;
+            result.document = text;
+            return result;
+          },
+          Format::kText,
+          {}};
 }
 
 Invocation ParseCommand(const Command& command, Words words) {
@@ -49,14 +58,15 @@ Invocation ParseCommand(const Command& command, Words words) {
 
 }  // namespace
 
-Invocation PrintText(const std::string& text, TerminalOptions terminal) {
-  return {text,
-          [text](Terminal&) {
-            Result result;
-            result.document = text;
-            return result;
-          },
-          Format::kText, std::move(terminal)};
+Format Printing::format() const {
+  if (HasTsv() && json) {
+    Fail(ErrorKind::kUsage, "use only one of --tsv and --json");
+  }
+  return tsv_safe   ? Format::kTsvSafe
+         : tsv      ? Format::kTsv
+         : json     ? Format::kJson
+         : markdown ? Format::kMarkdown
+                    : Format::kText;
 }
 
 Invocation ParseArgs(std::vector<std::string> args) {

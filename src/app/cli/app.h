@@ -24,6 +24,20 @@ struct Invocation {
   TerminalOptions terminal;
 };
 
+// How a command prints, and to what.
+struct Printing {
+  TerminalOptions terminal;
+  bool json = false;
+  bool tsv = false;
+  bool tsv_safe = false;
+  bool markdown = false;
+  std::string word;  // of --format, where it is for the command to judge
+
+  bool HasTsv() const { return tsv || tsv_safe; }
+  // Refuses --tsv with --json.
+  Format format() const;
+};
+
 // The call of a command with its options.
 template <typename Options>
 Invocation Invoke(Result (*command)(const Options&, Terminal&), Options options,
@@ -32,9 +46,6 @@ Invocation Invoke(Result (*command)(const Options&, Terminal&), Options options,
           [command, options](Terminal& to) { return command(options, to); },
           format, std::move(terminal)};
 }
-
-// Prints `text` and does nothing else.
-Invocation PrintText(const std::string& text, TerminalOptions terminal = {});
 
 // `args` are the words after the program's name. The first word is the command.
 // If it is not a command, `tag` is assumed. Throws Error(kUsage) with one line

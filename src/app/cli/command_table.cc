@@ -3,24 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/text.h"
+#include "generated/overview.h"
 
 namespace onnx_tag::cli {
-
-std::span<const CommandGroup> CommandGroups() {
-  static const std::array groups = {
-      CommandGroup{"tag and look",
-                   {kTag, kShow, kReport, kExplain, kStrategies}},
-      CommandGroup{"ask and select",
-                   {kQuery, kSelect, kWeights, kProfile, kFilt, kMcp}},
-      CommandGroup{"compare", {kDiff, kTransfer}},
-      CommandGroup{"cut and write", {kTap, kExtract, kSplit, kExport}},
-      CommandGroup{"keep clean", {kCheck, kStrip, kScrub}},
-      CommandGroup{"shell", {kCompletion, kMan}}};
-  return groups;
-}
 
 std::span<const Command> Commands() {
   static const std::vector<Command> commands = [] {
@@ -33,6 +20,12 @@ std::span<const Command> Commands() {
   return commands;
 }
 
+std::vector<std::string_view> CommandNames() {
+  std::vector<std::string_view> names;
+  for (const Command& command : Commands()) names.push_back(command.name);
+  return names;
+}
+
 const Command* FindCommand(std::string_view name) {
   for (const Command& command : Commands()) {
     if (command.name == name) return &command;
@@ -40,29 +33,22 @@ const Command* FindCommand(std::string_view name) {
   return nullptr;
 }
 
+std::string WithCommands(std::string_view text, std::string_view commands) {
+  constexpr std::string_view kPlace = "$commands";
+  const std::size_t at = text.find(kPlace);
+  return fmt::format("{}{}{}\n", text.substr(0, at), commands,
+                     text.substr(at + kPlace.size()));
+}
+
 std::string OverviewText() {
-  std::string text =
-      "onnx-tag finds the module that produced each node of an ONNX file\n\n"
-      "usage: onnx-tag MODEL...            the same as: onnx-tag tag MODEL...\n"
-      "       onnx-tag COMMAND [options]\n";
+  std::string commands;
   for (const CommandGroup& group : CommandGroups()) {
-    text += fmt::format("\n{}:\n", group.job);
+    commands += fmt::format("\n{}:\n", group.job);
     for (const Command& command : group.commands) {
-      text += fmt::format("  {:<11} {}\n", command.name, command.help);
+      commands += fmt::format("  {:<11} {}\n", command.name, command.help);
     }
   }
-  text +=
-      "\n  onnx-tag COMMAND --help         options and examples of a command\n"
-      "  onnx-tag --version\n\n"
-      "exit codes:\n"
-      "  0  success\n"
-      "  1  success with findings: a gate failed, models differ, no match, "
-      "...\n"
-      "  2  invalid usage\n"
-      "  3  the input is not a readable model\n"
-      "  4  an output could not be written\n"
-      "  5  some of several models failed\n";
-  return text;
+  return WithCommands(kOverview, commands);
 }
 
 namespace {
@@ -121,6 +107,24 @@ std::string HelpText(const Command& command) {
     }
   }
   text += fmt::format("\nexamples:\n{}", command.examples);
+  return text;
+}
+
+std::string EitherOf(std::span<const std::string_view> words,
+                     std::size_t width) {
+  std::string text;
+  std::size_t line = 0;  // where it begins
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::size_t left = words.size() - i;
+    std::string word(words[i]);
+    if (left > 2) word += ',';
+    if (left == 2) word.append(" or ").append(words[++i]);
+    const bool fits =
+        width == 0 || text.size() - line + 1 + word.size() <= width;
+    if (!text.empty()) text += fits ? ' ' : '\n';
+    if (!fits) line = text.size();
+    text += word;
+  }
   return text;
 }
 

@@ -1,4 +1,5 @@
-// The table of commands: lookup, help and "did you mean" use it.
+// The table of commands, which the build makes from data/commands.txt: lookup,
+// help and "did you mean" use it.
 #ifndef ONNX_TAG_APP_CLI_COMMAND_TABLE_H_
 #define ONNX_TAG_APP_CLI_COMMAND_TABLE_H_
 
@@ -21,12 +22,6 @@ struct Command {
   Invocation (*parse)(Parser& parser, Words words);
 };
 
-// Each beside its parser: reading_commands.cc, writing_commands.cc,
-// documents/commands.cc.
-extern const Command kTag, kShow, kQuery, kSelect, kExplain, kExport, kStrip,
-    kScrub, kTransfer, kDiff, kReport, kCheck, kProfile, kFilt, kWeights, kTap,
-    kExtract, kSplit, kStrategies, kMcp, kCompletion, kMan;
-
 // The commands for one job, under a heading of the help.
 struct CommandGroup {
   std::string_view job;  // "tag and look"
@@ -37,6 +32,8 @@ std::span<const CommandGroup> CommandGroups();
 // All of them, in the order of the help.
 std::span<const Command> Commands();
 
+std::vector<std::string_view> CommandNames();
+
 // Returns null if `name` is not a command.
 const Command* FindCommand(std::string_view name);
 
@@ -46,11 +43,22 @@ std::vector<OptionRow> OptionsOf(const Command& command);
 // The groups of the rows, in the order of their first rows.
 std::vector<std::string> GroupsOf(std::span<const OptionRow> rows);
 
+// `text` with `commands` in place of $commands.
+std::string WithCommands(std::string_view text, std::string_view commands);
+
 // `onnx-tag --help`.
 std::string OverviewText();
 
 // `onnx-tag COMMAND --help`, made from the command's rows.
 std::string HelpText(const Command& command);
+
+// "npi, autocast or quark", in lines of at most `width` columns (0: one line).
+std::string EitherOf(std::span<const std::string_view> words,
+                     std::size_t width = 0);
+
+// mcp.cc: the command that has no options.
+struct McpOptions {};
+Result RunMcp(const McpOptions& options, Terminal& terminal);
 
 }  // namespace onnx_tag::cli
 

@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "app/cli/command_table.h"
-#include "app/cli/options.h"
+#include "app/commands/commands.h"
 #include "base/text.h"
 #include "file/io/system_calls.h"
 #include "file/json/reader.h"
@@ -34,9 +34,10 @@ struct Argument {
   std::string_view name;
   std::string_view type;    // of JSON
   std::string_view option;  // "": a word without an option, which is required
-  std::string_view help;
+  std::string help;
 };
 
+// data/commands.txt says which commands are tools.
 struct Tool {
   std::string_view name;  // of the command
   std::string_view help;
@@ -44,44 +45,8 @@ struct Tool {
 };
 
 const std::vector<Tool>& Tools() {
-  constexpr std::string_view kFile = "path of an ONNX file or of its sidecar";
-  static const std::string select_tools = EitherOf(kSelectToolNames);
   static const std::vector<Tool> tools = {
-      {"show",
-       "The modules of an ONNX model as a tree, with nodes, parameters, bytes "
-       "and FLOPs.",
-       {{"model", "string", "", kFile},
-        {"module", "string", "--module",
-         "only this module and those below it; may contain * and **"},
-        {"depth", "integer", "--depth", "levels of the tree"}}},
-      {"explain",
-       "The module that made a node, the evidence for it and the alternatives.",
-       {{"model", "string", "", kFile},
-        {"node", "string", "", "a node's name, or #17, name=..., output=..."}}},
-      {"query",
-       "The nodes that match a query such as 'type=attention and layer=0', "
-       "'under=encoder.layer.3 and op=MatMul' or 'confidence<high'.",
-       {{"model", "string", "", kFile},
-        {"expression", "string", "", "the query"}}},
-      {"select",
-       "The nodes that match a query, in the format of another tool.",
-       {{"model", "string", "", kFile},
-        {"expression", "string", "", "the query"},
-        {"tool", "string", "--for", select_tools},
-        {"exclude", "boolean", "--exclude", "convert all other nodes"},
-        {"precision", "string", "--precision", "float32 or float16"},
-        {"skip_unaddressable", "boolean", "--skip-unaddressable",
-         "omit nodes that the tool cannot find"}}},
-      {"weights",
-       "The parameter that each initializer of a model holds, and how it was "
-       "changed.",
-       {{"model", "string", "", "path of an ONNX file"},
-        {"check", "string", "--check",
-         "a .safetensors file to compare names and shapes with"}}},
-      {"diff",
-       "The modules in which two models differ.",
-       {{"model", "string", "", kFile},
-        {"other", "string", "", "the same of the other model"}}},
+#include "generated/tool_rows.inc"
   };
   return tools;
 }
@@ -381,22 +346,11 @@ class Server {
   Terminal aside_{2, 2, {}};
 };
 
-Invocation ParseMcp(Parser& parser, Words words) {
-  Printing printing;
-  AddColor(parser, printing);
-  parser.Read(std::move(words));
-  return {std::any(),
-          [](Terminal& terminal) {
-            Server(terminal).Serve();
-            return Result();
-          },
-          Format::kText, printing.terminal};
-}
-
 }  // namespace
 
-const Command kMcp = {"mcp", "[options]",
-                      "answer an agent's questions on standard input",
-                      "  onnx-tag mcp\n", ParseMcp};
+Result RunMcp(const McpOptions&, Terminal& terminal) {
+  Server(terminal).Serve();
+  return {};
+}
 
 }  // namespace onnx_tag::cli

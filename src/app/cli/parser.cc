@@ -82,32 +82,14 @@ const Words& Parser::Given(const OptionRow& row) {
   return row.option->results();
 }
 
-void Parser::Argument(std::string_view name, std::string& value,
-                      std::string help, bool required) {
-  Text(name, value, "", std::move(help), required);
-}
-
-void Parser::Arguments(std::string_view name, Words& values, std::string help,
-                       bool required) {
-  Texts(name, values, "", std::move(help), required);
-}
-
-void Parser::Joined(std::string_view name, std::string& value, std::string help,
-                    bool required) {
-  Several(name, "", std::move(help), required, [&value](const Words& words) {
-    for (const std::string& word : words) {
-      value += (value.empty() ? "" : " ") + word;
-    }
-  });
-}
-
-void Parser::Flag(std::string_view names, bool& value, std::string help) {
+void Parser::Row(std::string_view names, std::string, std::string help,
+                 bool& value, bool) {
   AddRow(names, std::move(help)).option =
       app_->add_flag(std::string(names), value);
 }
 
-void Parser::Text(std::string_view names, std::string& value,
-                  std::string value_name, std::string help, bool required) {
+void Parser::Row(std::string_view names, std::string value_name,
+                 std::string help, std::string& value, bool required) {
   OptionRow& row = Add(names, std::move(value_name), std::move(help), required);
   row.take = [&value](const OptionRow& own) {
     value = Given(own).front();
@@ -130,15 +112,25 @@ void Parser::Several(std::string_view names, std::string value_name,
   };
 }
 
-void Parser::Texts(std::string_view names, Words& values,
-                   std::string value_name, std::string help, bool required) {
+void Parser::Row(std::string_view names, std::string value_name,
+                 std::string help, Words& values, bool required) {
   Several(names, std::move(value_name), std::move(help), required,
           [&values](const Words& words) { values = words; });
 }
 
-void Parser::Repeated(std::string_view names, Words& values,
-                      std::string value_name, std::string help) {
-  Texts(names, values, std::move(value_name), std::move(help));
+void Parser::Joined(std::string_view names, std::string value_name,
+                    std::string help, std::string& value, bool required) {
+  Several(names, std::move(value_name), std::move(help), required,
+          [&value](const Words& words) {
+            for (const std::string& word : words) {
+              value += (value.empty() ? "" : " ") + word;
+            }
+          });
+}
+
+void Parser::Each(std::string_view names, std::string value_name,
+                  std::string help, Words& values) {
+  Row(names, std::move(value_name), std::move(help), values, false);
   rows_.back()
       .option->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)

@@ -1,11 +1,13 @@
 // The options of a command, one row each: parsing, --help, man pages and
 // completion read the rows.
 //
-//   Parser parser(command);
-//   parser.Argument("MODEL", options.model, "an ONNX file");
-//   parser.Flag("--strict", options.strict, "refuse tags of low confidence");
-//   parser.OneOf("--by", options.by, "NAME", "group by module or class",
-//                kProfileKeyNames, "choice for --by");
+// data/commands.txt lists them, and the build makes these calls from it:
+//
+//   parser.Row("MODEL", "", "an ONNX file", options.model, true);
+//   parser.Row("--strict", "", "refuse tags of low confidence", options.strict,
+//              false);
+//   parser.OneOf("--by", "NAME", "group by module or class", options.by,
+//                kProfileKeyNames, "choice for --by", false);
 //   parser.Read(words);  // now the options are set
 #ifndef ONNX_TAG_APP_CLI_PARSER_H_
 #define ONNX_TAG_APP_CLI_PARSER_H_
@@ -63,30 +65,34 @@ class Parser {
   // The group of the rows that follow, a heading of the help; "": none.
   void Group(std::string group) { group_ = std::move(group); }
 
-  void Argument(std::string_view name, std::string& value, std::string help,
-                bool required = true);
-  void Arguments(std::string_view name, Words& values, std::string help,
-                 bool required = true);
-  // Several arguments, joined with blanks.
-  void Joined(std::string_view name, std::string& value, std::string help,
-              bool required);
-  // `names` are separated by commas; "!--name" sets the flag to false.
-  void Flag(std::string_view names, bool& value, std::string help);
-  // An empty FILE or DIR is refused.
-  void Text(std::string_view names, std::string& value, std::string value_name,
-            std::string help, bool required = false);
-  // "--at A B --at C": `take` gets all words.
-  void Several(std::string_view names, std::string value_name, std::string help,
-               bool required, std::function<void(const Words&)> take);
-  void Texts(std::string_view names, Words& values, std::string value_name,
-             std::string help, bool required = false);
+  // A row that sets `value`: a flag, whose name "!--x" sets it to false; a
+  // text, where an empty FILE or DIR is refused; or all words of "--at A B --at
+  // C". `names` are separated by commas.
+  void Row(std::string_view names, std::string value_name, std::string help,
+           bool& value, bool required);
+  void Row(std::string_view names, std::string value_name, std::string help,
+           std::string& value, bool required);
+  void Row(std::string_view names, std::string value_name, std::string help,
+           Words& values, bool required);
   // One value each time: "--include A --include B".
-  void Repeated(std::string_view names, Words& values, std::string value_name,
-                std::string help);
+  void Each(std::string_view names, std::string value_name, std::string help,
+            Words& values);
+  // Several arguments, joined with blanks.
+  void Joined(std::string_view names, std::string value_name, std::string help,
+              std::string& value, bool required);
+  // `parse(word, values)` adds what each word stands for.
+  template <typename T, typename Parse>
+  void From(std::string_view names, std::string value_name, std::string help,
+            T& values, const Parse& parse) {
+    Several(names, std::move(value_name), std::move(help), false,
+            [&values, parse](const Words& words) {
+              for (const std::string& word : words) parse(word, values);
+            });
+  }
   // `parse(option, word)` converts the word or throws Error(kUsage).
   template <typename T, typename Parse>
-  OptionRow& Value(std::string_view names, T& value, std::string value_name,
-                   std::string help, const Parse& parse) {
+  OptionRow& Value(std::string_view names, std::string value_name,
+                   std::string help, T& value, const Parse& parse) {
     OptionRow& row = Add(names, std::move(value_name), std::move(help));
     row.take = [&value, parse](const OptionRow& own) {
       value = parse(own.names.front(), Given(own).front());
@@ -95,9 +101,8 @@ class Parser {
   }
   // `what` is for the message about an invalid word.
   template <typename T>
-  void OneOf(std::string_view names, T& value, std::string value_name,
-             std::string help, Choices words, std::string what,
-             bool required = false) {
+  void OneOf(std::string_view names, std::string value_name, std::string help,
+             T& value, Choices words, std::string what, bool required) {
     OptionRow& row =
         Add(names, std::move(value_name), std::move(help), required);
     row.words.assign(words.begin(), words.end());
@@ -122,6 +127,9 @@ class Parser {
   OptionRow& AddRow(std::string_view names, std::string help);
   OptionRow& Add(std::string_view names, std::string value_name,
                  std::string help, bool required = false);
+  // `take` gets all words.
+  void Several(std::string_view names, std::string value_name, std::string help,
+               bool required, std::function<void(const Words&)> take);
   // The words of an option that was given.
   static const Words& Given(const OptionRow& row);
   [[noreturn]] void FailOnUnknown(const std::string& word) const;

@@ -7,7 +7,9 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -114,60 +116,20 @@ struct QueryOptions {
 };
 Result RunQuery(const QueryOptions& options, Terminal& terminal);
 
-// What `select` writes for.
-enum class SelectTool {
-  kNames,
-  kOrtQuant,
-  kLayerAnn,
-  kOlive,
-  kPolygraphy,
-  kExtract,
-  kModelopt,
-  kNncf,
-  kNeuralCompressor,
-  kFp16,
-  kNpi,
-  kQnnOverrides,
-  kMatmulnbits,
-  kOrtOverrides,
-  kAutocast,
-  kQuark,
-};
-constexpr std::array<std::string_view, 16> kSelectToolNames = {
-    "names",       "ort-quant",     "layer-ann",
-    "olive",       "polygraphy",    "extract",
-    "modelopt",    "nncf",          "neural-compressor",
-    "fp16",        "npi",           "qnn-overrides",
-    "matmulnbits", "ort-overrides", "autocast",
-    "quark"};
-// The formats and options of each, in the same order; the first format is the
-// default.
-struct SelectToolFacts {
-  std::string_view formats;
-  std::string_view options = {};
-};
-constexpr std::array<SelectToolFacts, 16> kSelectToolFacts = {{
-    {"text json python"},
-    {"json python", "--exclude"},
-    {"json python text", "--device --budget"},
-    {"json", "--exclude"},
-    {"python text json", "--precision"},
-    {"json python"},
-    {"json python", "--exclude"},
-    {"json python", "--exclude"},
-    {"json python", "--exclude"},
-    {"json python", "--exclude"},
-    {"text json", "--precision --weights"},
-    {"json", "--precision --weights"},
-    {"python json", "--bits --group-size"},
-    {"python json", "--type --weights"},
-    {"json python", "--exclude"},
-    {"json python", "--exclude"},
-}};
+// A tool that `select` writes for: data/select_tools.txt.
+struct SelectTool {
+  std::string_view name;
+  std::map<std::string_view, std::string> rows = {};
 
-enum class SelectFormat { kText, kJson, kPython };
-constexpr std::array<std::string_view, 3> kSelectFormatNames = {"text", "json",
-                                                                "python"};
+  // Of the row `key`; "" if there is none.
+  std::string_view Text(std::string_view key) const;
+  // Whether the words in the row `key` have this one.
+  bool Has(std::string_view key, std::string_view word) const;
+};
+std::span<const SelectTool> SelectTools();
+std::vector<std::string_view> SelectToolNames();
+// REQUIRES: it is one of these names.
+const SelectTool& FindSelectTool(std::string_view name);
 
 // What parts of a model are compared by.
 enum class PlanBy { kWeights, kFlops, kMemory, kTime };
@@ -178,8 +140,8 @@ struct SelectOptions {
   std::string model;
   std::string query;
   TagSourceOptions source;
-  SelectTool tool = SelectTool::kNames;
-  SelectFormat format = SelectFormat::kText;
+  std::string tool = "names";
+  std::string format = "text";
   bool exclude = false;  // quantizers: all but the selection
   bool skip_unaddressable = false;
   std::string device = "cpu";  // layer-ann
@@ -188,7 +150,7 @@ struct SelectOptions {
   PlanBy by = PlanBy::kWeights;
   std::vector<sizes::GivenShape> shapes = {};
   std::string precision = "float32";  // polygraphy, npi, qnn-overrides
-  std::uint32_t bits = 8;             // matmulnbits
+  std::string bits = "8";             // matmulnbits
   std::uint64_t group_size = 0;       // matmulnbits; 0: as the tool has it
   std::string type = "uint16";        // ort-overrides
   bool weights = false;               // also the tensors that the nodes read
@@ -211,6 +173,7 @@ Result RunExport(const ExportOptions& options, Terminal& terminal);
 
 struct TransferOptions {
   std::string from;         // a tagged model, its sidecar, or a model to map
+  std::string to;           // as the user names it
   TagSourceOptions source;  // how to read its tags
   TagOptions tag;           // the one model to tag, and where it goes
   std::string map;          // where the lineage of nodes goes; empty: nowhere

@@ -16,7 +16,9 @@ namespace onnx_tag::profile {
 
 class Collector {
  public:
-  explicit Collector(std::string_view provider) : provider_(provider) {}
+  // `apart`: kernels of the same name stay apart.
+  explicit Collector(std::string_view provider, bool apart = false)
+      : provider_(provider), apart_(apart) {}
 
   // A kernel that was made of several nodes divides its time among them. `line`
   // gives where in the file it is.
@@ -66,7 +68,7 @@ class Collector {
   KernelId Intern(const std::string& node, std::string_view op) {
     const auto [at, added] =
         kernels_.try_emplace(node + '\0' + std::string(op), KernelId{0});
-    if (added) {
+    if (added || apart_) {
       at->second =
           profile_.kernels.Add({node, std::string(op), std::string(provider_)});
     }
@@ -74,6 +76,7 @@ class Collector {
   }
 
   std::string_view provider_;
+  bool apart_;
   Profile profile_;
   std::unordered_map<std::string, KernelId> kernels_;
   std::int64_t end_ = 0;

@@ -1,14 +1,13 @@
 // TensorRT's own names for what its builder made of a network. The
 // documentation of trtexec describes the files.
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "file/json/reader.h"
 #include "onnx_tag/error.h"
-#include "uses/profile/profile.h"
+#include "uses/profile/collector.h"
 
 namespace onnx_tag::profile {
 namespace {
@@ -97,70 +96,46 @@ NodesOfLayers ReadLayers(Bytes json) {
   return nodes;
 }
 
-class TrtReader {
- public:
-  TrtReader(Bytes json, const NodesOfLayers& nodes)
-      : json_(json, ErrorKind::kInput), nodes_(nodes) {}
-
-  Profile Read() {
-    json_.ForEachItem([&] {
-      if (json_.Peek() == Kind::kObject) ReadEntry();
-    });
-    if (profile_.runs.empty()) Fail(ErrorKind::kInput, "it has no layers");
-    profile_.calls_each = profile_.model_runs == 0 ? 1 : profile_.model_runs;
-    return std::move(profile_);
-  }
-
- private:
-  void ReadEntry() {
-    constexpr double kMost = 1e9;  // 11 days
+Profile ReadTimes(Bytes json, const NodesOfLayers& known) {
+  constexpr double kMost = 1e9;  // 11 days
+  json::Reader reader(json, ErrorKind::kInput);
+  Collector collector("TensorRT", true);
+  std::uint64_t runs = 0;
+  bool any = false;
+  const auto read_entry = [&] {
     std::string name;
     double milliseconds = -1;
-    json::Place place = json_.Here();
-    json_.ForEachMember([&](std::string_view key) {
-      const Kind kind = json_.Peek();
-      if (key == "name" && kind == Kind::kString) name = json_.String();
-      if (key == "timeMs") place = json_.Here();
+    json::Place place = reader.Here();
+    reader.ForEachMember([&](std::string_view key) {
+      const Kind kind = reader.Peek();
+      if (key == "name" && kind == Kind::kString) name = reader.String();
+      if (key == "timeMs") place = reader.Here();
       if (kind != Kind::kNumber) return;
-      if (key == "timeMs") milliseconds = json_.Number();
-      if (key == "count") profile_.model_runs = json_.Count();
+      if (key == "timeMs") milliseconds = reader.Number();
+      if (key == "count") runs = reader.Count();
     });
     if (name.empty()) return;
     // A wrong time would make all sums and shares wrong.
     if (!(milliseconds >= 0 && milliseconds <= kMost)) {
-      json_.FailAt(place,
-                   "the layer '{}' has no time from 0 to {} milliseconds",
-                   Short{name, 200}, kMost);
+      reader.FailAt(place,
+                    "the layer '{}' has no time from 0 to {} milliseconds",
+                    Short{name, 200}, kMost);
     }
-    // The sum is rounded, not each layer: the total is exact.
-    const std::int64_t before = std::llround(sum_);
-    sum_ += milliseconds * 1000;
-    Divide(name, std::llround(sum_) - before);
-  }
-
-  void Divide(const std::string& layer, std::int64_t time) {
-    const auto known = nodes_.find(layer);
-    const Names nodes = known != nodes_.end() && !known->second.empty()
-                            ? known->second
-                            : NodesInName(layer);
-    const auto count = static_cast<std::int64_t>(nodes.size());
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t part = time / count + (i < time % count ? 1 : 0);
-      const KernelId kernel = profile_.kernels.Add(
-          {nodes[static_cast<std::size_t>(i)], "", "TensorRT"});
-      profile_.runs.push_back({.kernel = kernel,
-                               .thread = 0,
-                               .begin = 0,
-                               .duration = part,
-                               .self = part});
-    }
-  }
-
-  json::Reader json_;
-  const NodesOfLayers& nodes_;
-  Profile profile_;
-  double sum_ = 0;  // microseconds
-};
+    any = true;
+    const auto at = known.find(name);
+    collector.Add(at != known.end() && !at->second.empty() ? at->second
+                                                           : NodesInName(name),
+                  "", milliseconds * 1000, [&] { return reader.Where(place); });
+  };
+  reader.ForEachItem([&] {
+    if (reader.Peek() == Kind::kObject) read_entry();
+  });
+  if (!any) Fail(ErrorKind::kInput, "it has no layers");
+  Profile profile = collector.Take();
+  profile.model_runs = runs;
+  profile.calls_each = runs == 0 ? 1 : runs;
+  return profile;
+}
 
 }  // namespace
 
@@ -172,7 +147,7 @@ Profile ReadTensorRtProfile(Bytes json, Bytes layers) {
     throw error.In("not the layer information of trtexec --exportLayerInfo");
   }
   try {
-    return TrtReader(json, nodes).Read();
+    return ReadTimes(json, nodes);
   } catch (const Error& error) {
     throw error.In("not a profile of trtexec --exportProfile");
   }

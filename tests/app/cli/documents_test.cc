@@ -122,11 +122,16 @@ TEST(CompletionsTest, TheCountSaysThatTheLastWordIsEmpty) {
   EXPECT_EQ(Completions({}), "");
 }
 
+// What a command prints as it is.
+std::string DocumentOf(Words words) {
+  Terminal nowhere(-1, -1, {});
+  return ParseArgs(std::move(words)).run(nowhere).document;
+}
+
 TEST(CompletionsTest, TheCommandPrintsTheScriptOfEachShell) {
   for (std::size_t i = 0; i < kShellNames.size(); ++i) {
-    const Invocation invocation =
-        ParseArgs({"completion", std::string(kShellNames[i])});
-    const std::string script = std::any_cast<std::string>(invocation.options);
+    const std::string script =
+        DocumentOf({"completion", std::string(kShellNames[i])});
     EXPECT_EQ(script, CompletionScript(i));
     EXPECT_THAT(script, HasSubstr("__complete"));
   }
@@ -134,9 +139,8 @@ TEST(CompletionsTest, TheCommandPrintsTheScriptOfEachShell) {
 }
 
 TEST(ManPageTest, TheCommandPrintsThePage) {
-  EXPECT_EQ(std::any_cast<std::string>(ParseArgs({"man"}).options),
-            OverviewPage());
-  EXPECT_EQ(std::any_cast<std::string>(ParseArgs({"man", "select"}).options),
+  EXPECT_EQ(DocumentOf({"man"}), OverviewPage());
+  EXPECT_EQ(DocumentOf({"man", "select"}),
             CommandPage(*FindCommand("select")));
   EXPECT_THROW(ParseArgs({"man", "selct"}), Error);
 }

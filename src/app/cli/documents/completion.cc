@@ -117,6 +117,12 @@ std::string CompletionScript(std::size_t shell) {
   return std::string(scripts[shell]);
 }
 
+Result RunCompletion(const CompletionOptions& options, Terminal&) {
+  Result result;
+  result.document = CompletionScript(options.shell);
+  return result;
+}
+
 std::string Completions(Words words) {
   if (words.empty()) return "";
   const auto count = ParseWhole<std::size_t>(words.front());

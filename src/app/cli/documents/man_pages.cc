@@ -7,6 +7,7 @@
 #include "app/commands/commands.h"
 #include "base/text.h"
 #include "core/query/fields.h"
+#include "generated/man_page.h"
 
 namespace onnx_tag::cli {
 namespace {
@@ -112,32 +113,18 @@ constexpr std::string_view kExitStatus =
 }  // namespace
 
 std::string OverviewPage() {
-  std::string text = Head(
-      "onnx-tag", "find the module that produced each node of an ONNX file");
-  text +=
-      ".SH SYNOPSIS\n\\fBonnx\\-tag\\fR \\fIMODEL\\fR...\n.br\n"
-      "\\fBonnx\\-tag\\fR \\fICOMMAND\\fR [\\fIoptions\\fR]\n"
-      ".SH DESCRIPTION\nonnx\\-tag finds the module of the PyTorch model that "
-      "produced each node of an ONNX file. For each node it gives the path and "
-      "class of the module, the role of the node, the confidence and the "
-      "reason. It writes this into the metadata of the node and into a JSON "
-      "file, and changes nothing else. Without a command, \\fBtag\\fR is "
-      "assumed.\n.SH COMMANDS\n";
+  std::string commands;
   for (const CommandGroup& group : CommandGroups()) {
-    text += fmt::format(".SS {}\n", group.job);
+    commands += fmt::format(".SS {}\n", group.job);
     for (const Command& command : group.commands) {
-      text += Item(fmt::format("\\fBonnx\\-tag\\-{}\\fR(1)", command.name),
-                   command.help);
+      commands += Item(fmt::format("\\fBonnx\\-tag\\-{}\\fR(1)", command.name),
+                       command.help);
     }
   }
-  text += kExitStatus;
-  text +=
-      ".SH FILES\n"
-      ".TP\n\\fIMODEL\\fR.tagged.onnx\nthe model with its tags\n"
-      ".TP\n\\fIMODEL\\fR.tags.json\nthe same tags as JSON, the sidecar\n"
-      ".SH ENVIRONMENT\n"
-      ".TP\nNO_COLOR\nif set, no output is coloured\n";
-  return text;
+  commands += kExitStatus;
+  return Head("onnx-tag",
+              "find the module that produced each node of an ONNX file") +
+         WithCommands(kManPage, commands);
 }
 
 std::string CommandPage(const Command& command) {
@@ -167,6 +154,14 @@ std::string CommandPage(const Command& command) {
   text += kExitStatus;
   text += ".SH SEE ALSO\n\\fBonnx\\-tag\\fR(1)\n";
   return text;
+}
+
+Result RunMan(const ManOptions& options, Terminal&) {
+  Result result;
+  result.document = options.command.empty()
+                        ? OverviewPage()
+                        : CommandPage(*FindCommand(options.command));
+  return result;
 }
 
 }  // namespace onnx_tag::cli

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <unordered_set>
@@ -12,129 +13,12 @@
 #include "core/tagging/words.h"
 #include "file/model/element_types.h"
 #include "file/model/tensor_data.h"
+#include "generated/select_tools.h"
 #include "onnx_tag/error.h"
 #include "uses/sizes/shapes.h"
 
 namespace onnx_tag {
 namespace {
-
-// What a tool calls the things that it converts.
-enum class Wanted {
-  kNodes,
-  kSplitNodes,     // it splits a Gemm in two before it looks at the list
-  kPatterns,       // regular expressions of Python that fit one node each
-  kSplitPatterns,  // both
-  kProducts,       // products with a constant matrix, by the node's name
-  kOutputs,        // tensors of floating-point numbers that nodes make
-};
-
-// Templates of what the tool reads. `$names` is the list of names, or with
-// `entry` an object that has this value for each; `$lines` has a line for each.
-// `$chosen` and `$excluded` are `$names`, and the one that --exclude does not
-// mean is empty. `$key` depends on --exclude, too.
-struct Dialect {
-  SelectTool tool;
-  Wanted wanted;
-  // It takes only what it must leave alone. To convert the selected nodes alone
-  // is to name all others.
-  bool others = false;
-  std::string_view entry = {};
-  std::string_view json = {};
-  std::string_view python = {};
-  std::string_view text = {};
-  std::string_view key = {};
-  std::string_view excluded_key = {};
-};
-
-constexpr Dialect kDialects[] = {
-    // quantize_dynamic and quantize_static.
-    {.tool = SelectTool::kOrtQuant,
-     .wanted = Wanted::kSplitNodes,
-     .json = R"({"nodes_to_quantize": $chosen, "nodes_to_exclude": $excluded})",
-     .python = "nodes_to_quantize = $chosen\nnodes_to_exclude = $excluded"},
-    // Olive takes an empty list for "nothing".
-    {.tool = SelectTool::kOlive,
-     .wanted = Wanted::kSplitNodes,
-     .json =
-         R"({"passes": {"quantization": {"type": "OnnxDynamicQuantization", )"
-         R"("$key": $names}}})",
-     .key = "nodes_to_quantize",
-     .excluded_key = "nodes_to_exclude"},
-    {.tool = SelectTool::kModelopt,
-     .wanted = Wanted::kPatterns,
-     .json = R"({"$key": $names})",
-     .python = "$key = $names",
-     .key = "nodes_to_quantize",
-     .excluded_key = "nodes_to_exclude"},
-    // NNCF does not see every node: it checks the names only on request.
-    {.tool = SelectTool::kNncf,
-     .wanted = Wanted::kNodes,
-     .others = true,
-     .json = R"({"ignored_scope": {"names": $names, "validate": false}})",
-     .python = "ignored_scope = nncf.IgnoredScope(names=$names, "
-               "validate=False)"},
-    // PostTrainingQuantConfig of neural-compressor 2.
-    {.tool = SelectTool::kNeuralCompressor,
-     .wanted = Wanted::kSplitPatterns,
-     .others = true,
-     .entry = R"({"activation": {"dtype": ["fp32"]}, )"
-              R"("weight": {"dtype": ["fp32"]}})",
-     .json = R"({"op_name_dict": $names})",
-     .python = "op_name_dict = $names"},
-    // convert_float_to_float16 of onnxconverter-common and ONNX Runtime.
-    {.tool = SelectTool::kFp16,
-     .wanted = Wanted::kNodes,
-     .others = true,
-     .json = R"({"node_block_list": $names})",
-     .python = "node_block_list = $names"},
-    // Node precision information of Qualcomm's Cloud AI compiler.
-    {.tool = SelectTool::kNpi,
-     .wanted = Wanted::kOutputs,
-     .json = R"({"FP$precisionNodeInstanceNames": $all})",
-     .text = "FP$precisionNodeInstanceNames:\n$lines"},
-    // Encodings that Qualcomm's converters read, in the layout of 0.6.1.
-    {.tool = SelectTool::kQnnOverrides,
-     .wanted = Wanted::kOutputs,
-     .entry = R"([{"bitwidth": $precision, "dtype": "float"}])",
-     .json = R"({"version": "0.6.1", "activation_encodings": $names, )"
-             R"("param_encodings": $weights})"},
-    // RTNWeightOnlyQuantConfig and KQuantWeightOnlyQuantConfig of ONNX Runtime;
-    // as JSON, Olive's pass.
-    {.tool = SelectTool::kMatmulnbits,
-     .wanted = Wanted::kProducts,
-     .entry = R"({"bits": $bits$group})",
-     .json =
-         R"({"passes": {"quantization": {"type": "OnnxKQuantQuantization", )"
-         R"("customized_weight_config": $names}}})",
-     .python = "customized_weight_config = $names"},
-    // extra_options of quantize_static; as JSON, Olive's pass.
-    {.tool = SelectTool::kOrtOverrides,
-     .wanted = Wanted::kOutputs,
-     .entry = R"([{"quant_type": QuantType.$type}])",
-     .json = R"({"passes": {"overrides": {"type": "MixedPrecisionOverrides", )"
-             R"("overrides_config": $types}}})",
-     .python = "from onnxruntime.quantization import QuantType\n\n"
-               "extra_options = {\"TensorQuantOverrides\": $all}"},
-    // convert_to_mixed_precision of ModelOpt.
-    {.tool = SelectTool::kAutocast,
-     .wanted = Wanted::kPatterns,
-     .others = true,
-     .json = R"({"nodes_to_exclude": $names})",
-     .python = "nodes_to_exclude = $names"},
-    // QConfig of Quark.
-    {.tool = SelectTool::kQuark,
-     .wanted = Wanted::kNodes,
-     .others = true,
-     .json = R"({"exclude": $names})",
-     .python = "exclude = $names"},
-};
-
-const Dialect* FindDialect(SelectTool tool) {
-  for (const Dialect& dialect : kDialects) {
-    if (dialect.tool == tool) return &dialect;
-  }
-  return nullptr;
-}
 
 // A regular expression of Python that fits this name alone.
 std::string PatternOf(const std::string& name) {
@@ -153,22 +37,15 @@ using Names = std::vector<std::string>;
 class NameFinder {
  public:
   NameFinder(const Selection& selection, const SelectOptions& options,
-             const Dialect& dialect, ToolInput& input)
+             const SelectTool& tool, ToolInput& input)
       : model_(selection.model.model()),
         selection_(selection),
         options_(options),
-        dialect_(dialect),
+        tool_(tool),
         input_(input) {}
 
   Names Find() {
-    switch (dialect_.wanted) {
-      case Wanted::kProducts:
-        return Products();
-      case Wanted::kOutputs:
-        return Outputs();
-      default:
-        return Nodes();
-    }
+    return Is("products") ? Products() : Is("outputs") ? Outputs() : Nodes();
   }
 
   // Tensors of floating-point numbers that the selected nodes read.
@@ -190,15 +67,14 @@ class NameFinder {
   }
 
  private:
+  bool Is(std::string_view word) const { return tool_.Has("names", word); }
+
   Names Nodes() {
     Names names;
-    const bool patterns = dialect_.wanted == Wanted::kPatterns ||
-                          dialect_.wanted == Wanted::kSplitPatterns;
-    const bool splits = dialect_.wanted == Wanted::kSplitNodes ||
-                        dialect_.wanted == Wanted::kSplitPatterns;
-    for (const NodeId node : dialect_.others && !options_.exclude
-                                 ? OtherNodes()
-                                 : selection_.nodes) {
+    const bool patterns = Is("patterns");
+    const bool splits = Is("split");
+    for (const NodeId node :
+         Is("others") && !options_.exclude ? OtherNodes() : selection_.nodes) {
       const std::string name(model_[node].name);
       const auto add = [&](const std::string& one) {
         names.push_back(patterns ? PatternOf(one) : one);
@@ -208,7 +84,7 @@ class NameFinder {
       add(name + "_MatMul");
       add(name + "_Add");
     }
-    if (dialect_.wanted == Wanted::kSplitNodes && !options_.exclude) {
+    if (splits && !patterns && !options_.exclude) {
       NoteHiddenWeights();
     }
     return names;
@@ -328,13 +204,13 @@ class NameFinder {
   void RequireFile(std::string_view what) const {
     if (selection_.model.file() != nullptr) return;
     Fail(ErrorKind::kUsage, "{}: a sidecar has no {}: --for {} needs the model",
-         options_.model, what, EnumToWord(kSelectToolNames, options_.tool));
+         options_.model, what, options_.tool);
   }
 
   const Model& model_;
   const Selection& selection_;
   const SelectOptions& options_;
-  const Dialect& dialect_;
+  const SelectTool& tool_;
   ToolInput& input_;
 };
 
@@ -376,20 +252,77 @@ std::string QuantType(std::string_view type) {
                                : fmt::format("QI{}", type.substr(1));
 }
 
+// 'it'\''s': one word for a shell.
+std::string ShellWord(const std::string& text) {
+  std::string word = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      word += "'\\''";
+    } else {
+      word += c;
+    }
+  }
+  return word + "'";
+}
+
+std::vector<SelectTool> ReadTools() {
+  std::vector<SelectTool> tools;
+  for (const std::string_view line : Split(kSelectTools, '\n')) {
+    const std::string_view key = line.substr(0, line.find(' '));
+    const std::string_view text =
+        line.substr(std::min(key.size() + 1, line.size()));
+    if (key.empty()) continue;
+    if (key == "tool") {
+      tools.push_back({text});
+      continue;
+    }
+    auto& rows = tools.back().rows;
+    const auto [at, first] = rows.try_emplace(key, text);
+    if (!first) at->second.append("\n").append(text);
+    if (first && (key == "json" || key == "python" || key == "text")) {
+      rows["formats"].append(key).append(" ");
+    }
+  }
+  return tools;
+}
+
 }  // namespace
 
-bool FindsNodesByName(SelectTool tool) {
-  const Dialect* const dialect = FindDialect(tool);
-  return dialect == nullptr || dialect->wanted != Wanted::kOutputs;
+std::string_view SelectTool::Text(std::string_view key) const {
+  const auto at = rows.find(key);
+  return at == rows.end() ? std::string_view() : at->second;
+}
+
+bool SelectTool::Has(std::string_view key, std::string_view word) const {
+  const std::vector<std::string_view> words = Split(Text(key), ' ');
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::span<const SelectTool> SelectTools() {
+  static const std::vector<SelectTool> tools = ReadTools();
+  return tools;
+}
+
+std::vector<std::string_view> SelectToolNames() {
+  std::vector<std::string_view> names;
+  for (const SelectTool& tool : SelectTools()) names.push_back(tool.name);
+  return names;
+}
+
+const SelectTool& FindSelectTool(std::string_view name) {
+  return *std::find_if(
+      SelectTools().begin(), SelectTools().end(),
+      [&](const SelectTool& tool) { return tool.name == name; });
 }
 
 ToolInput WriteDialect(const Selection& selection,
                        const SelectOptions& options) {
-  const Dialect& dialect = *FindDialect(options.tool);
+  const SelectTool& tool = FindSelectTool(options.tool);
   ToolInput input;
-  NameFinder finder(selection, options, dialect, input);
+  NameFinder finder(selection, options, tool, input);
   const Names names = finder.Find();
-  if (names.empty() && !dialect.others && input.obstacles.empty()) {
+  if (names.empty() && !tool.Has("names", "others") &&
+      input.obstacles.empty()) {
     input.obstacles.push_back("the tool cannot convert any selected node");
   }
   const Names weights = options.weights ? finder.Weights() : Names();
@@ -399,7 +332,8 @@ ToolInput WriteDialect(const Selection& selection,
   words["precision"] = [&] {
     return options.precision.ends_with("16") ? "16" : "32";
   };
-  words["bits"] = [&] { return std::to_string(options.bits); };
+  words["dtype"] = [&] { return options.precision; };
+  words["bits"] = [&] { return options.bits; };
   words["group"] = [&] {
     return options.group_size == 0
                ? ""
@@ -409,7 +343,7 @@ ToolInput WriteDialect(const Selection& selection,
     return ListText(all, JsonText(QuantType(options.type)));
   };
   words["type"] = [&] { return QuantType(options.type); };
-  const std::string entry = Fill(dialect.entry, words);
+  const std::string entry = Fill(tool.Text("entry"), words);
   words["names"] = [&] { return ListText(names, entry); };
   words["weights"] = [&] { return ListText(weights, entry); };
   words["all"] = [&] { return ListText(all, entry); };
@@ -418,20 +352,34 @@ ToolInput WriteDialect(const Selection& selection,
     return JsonText(options.exclude ? names : Names());
   };
   words["key"] = [&] {
-    return std::string(options.exclude ? dialect.excluded_key : dialect.key);
+    return std::string(tool.Text(options.exclude ? "excluded_key" : "key"));
   };
-  words["lines"] = [&] {
-    std::string lines;
-    for (const std::string& name : all) lines += "  - " + JsonText(name) + "\n";
-    lines.pop_back();
-    return lines;
+  const auto each = [&](std::string_view between, const auto& text) {
+    return [&all, between, text] {
+      Names made;
+      for (const std::string& name : all) made.push_back(text(name));
+      return Join(made, between);
+    };
   };
+  words["lines"] =
+      each("\n", [](const auto& name) { return "  - " + JsonText(name); });
+  words["rows"] = each(
+      "\n", [](const auto& name) { return "    " + JsonText(name) + ","; });
+  words["layers"] = each(" ", [&](const auto& name) {
+    return ShellWord(name + ":" + options.precision);
+  });
+  std::size_t place = 0;
+  words["bare"] = each("\n", [&](const auto& name) {
+    const NodeId node = selection.nodes[place++];
+    if (Message("{}", Short{name, name.size()}) != name) {
+      input.obstacles.push_back(
+          NodeLine(selection.model.model(), node,
+                   "its name does not fit in one line; use --format json"));
+    }
+    return name;
+  });
   if (!input.obstacles.empty()) return input;
-  input.text = Fill(options.format == SelectFormat::kPython ? dialect.python
-                    : options.format == SelectFormat::kText ? dialect.text
-                                                            : dialect.json,
-                    words) +
-               "\n";
+  input.text = Fill(tool.Text(options.format), words) + "\n";
   return input;
 }
 

@@ -1,5 +1,5 @@
 // Selections in the words of other tools: what each tool wants to know of a
-// node, under which key, and what is around it. A tool is a row of data.
+// node, under which key, and what is around it: data/select_tools.txt.
 //
 // These tools ignore names that they do not know. So a selection has only names
 // that the tool can use, and everything else is an obstacle.
@@ -22,12 +22,9 @@ struct ToolInput {
   std::vector<std::string> notes = {};
 };
 
-// For the tools of the table; others have functions of their own.
+// For the tools with templates; others have functions of their own.
 ToolInput WriteDialect(const Selection& selection,
                        const SelectOptions& options);
-
-// Whether the tool finds nodes by their names, and not by those of tensors.
-bool FindsNodesByName(SelectTool tool);
 
 }  // namespace onnx_tag
 

@@ -17,97 +17,7 @@
 namespace onnx_tag {
 namespace {
 
-using Names = std::vector<std::string>;
-
-Names NamesOf(const Selection& selection) {
-  const Model& model = selection.model.model();
-  Names names;
-  for (const NodeId node : selection.nodes)
-    names.emplace_back(model[node].name);
-  return names;
-}
-
-// 'it'\''s': one word for a shell.
-std::string ShellWord(const std::string& text) {
-  std::string word = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      word += "'\\''";
-    } else {
-      word += c;
-    }
-  }
-  return word + "'";
-}
-
 std::string JsonLine(const Datum& value) { return JsonText(value) + "\n"; }
-
-// ---------------------------------------------------------------- names
-ToolInput WriteNames(const Selection& selection, const SelectOptions& options) {
-  const Names names = NamesOf(selection);
-  ToolInput input;
-  if (options.format == SelectFormat::kPython) {
-    input.text = JsonLine(names);
-  } else if (options.format == SelectFormat::kJson) {
-    input.text = JsonLine(Datum::Object({{"nodes", names}}));
-  } else {
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      if (Message("{}", Short{names[i], names[i].size()}) != names[i]) {
-        input.obstacles.push_back(
-            NodeLine(selection.model.model(), selection.nodes[i],
-                     "its name does not fit in one line; use --format json"));
-      }
-      input.text += names[i] + "\n";
-    }
-  }
-  return input;
-}
-
-// ---------------------------------------------------------------- polygraphy
-ToolInput WritePolygraphy(const Selection& selection,
-                          const SelectOptions& options) {
-  const Names names = NamesOf(selection);
-  ToolInput input;
-  if (options.format == SelectFormat::kJson) {
-    Datum precisions = Datum::Object({});
-    for (const std::string& name : names) {
-      precisions.Set(name, options.precision);
-    }
-    input.text =
-        JsonLine(Datum::Object({{"layer_precisions", std::move(precisions)},
-                                {"precision_constraints", "obey"}}));
-  } else if (options.format == SelectFormat::kText) {
-    input.text = "--precision-constraints obey --layer-precisions";
-    for (const std::string& name : names) {
-      input.text += " " + ShellWord(name + ":" + options.precision);
-    }
-    input.text += "\n";
-  } else {
-    std::string list;
-    for (const std::string& name : names) {
-      list += "    " + JsonText(name) + ",\n";
-    }
-    input.text = fmt::format(
-        "# polygraphy run model.onnx --trt --fp16 --precision-constraints obey "
-        "\\\n"
-        "#     --trt-network-postprocess-script this_file.py\n"
-        "import tensorrt as trt\n\n"
-        "LAYERS = {{\n{}}}\n\n\n"
-        "def postprocess(network):\n"
-        "    missing = set(LAYERS)\n"
-        "    for index in range(network.num_layers):\n"
-        "        layer = network.get_layer(index)\n"
-        "        if layer.name in LAYERS:\n"
-        "            layer.precision = trt.{}\n"
-        "            missing.discard(layer.name)\n"
-        "    if missing:\n"
-        "        print(f\"{{len(missing)}} nodes are not layers of the "
-        "network: "
-        "{{sorted(missing)}}\")\n",
-        list, options.precision);
-  }
-  return input;
-}
 
 // ---------------------------------------------------------------- layer_ann
 constexpr std::string_view kLayerSetting = "session.layer_assignment_settings";
@@ -126,13 +36,13 @@ ToolInput WriteLayerAnn(const Selection& selection,
                               " are selected; layer_ann needs all of them");
   }
   const std::string setting = rules.Setting(options.device);
-  if (options.format == SelectFormat::kText) {
+  if (options.format == "text") {
     input.text = setting + "\n";
-  } else if (options.format == SelectFormat::kPython) {
+  } else if (options.format == "python") {
     input.text = fmt::format("options.add_session_config_entry(\"{}\", {})\n",
                              kLayerSetting, JsonText(setting));
   } else {
-    Names annotations;
+    std::vector<std::string> annotations;
     for (const ModuleId id : rules.modules) {
       annotations.push_back(model.tagging().modules.Path(id));
     }
@@ -223,7 +133,7 @@ ToolInput WriteExtract(const Selection& selection,
   if (!cut.constants.empty()) {
     input.notes.push_back(Added(nodes, cut.constants, "with constants"));
   }
-  if (options.format == SelectFormat::kPython) {
+  if (options.format == "python") {
     input.text = fmt::format(
         "onnx.utils.extract_model({}, \"part.onnx\",\n"
         "    {},\n    {})\n",
@@ -238,22 +148,6 @@ ToolInput WriteExtract(const Selection& selection,
                      {"added_between", Addresses(nodes, cut.between)},
                      {"added_constants", Addresses(nodes, cut.constants)}}));
   return input;
-}
-
-// The tools that are no row of a table.
-ToolInput Write(const Selection& selection, const SelectOptions& options) {
-  switch (options.tool) {
-    case SelectTool::kNames:
-      return WriteNames(selection, options);
-    case SelectTool::kLayerAnn:
-      return WriteLayerAnn(selection, options);
-    case SelectTool::kPolygraphy:
-      return WritePolygraphy(selection, options);
-    case SelectTool::kExtract:
-      return WriteExtract(selection, options);
-    default:
-      return WriteDialect(selection, options);
-  }
 }
 
 // ---------------------------------------------------------------- addresses
@@ -313,8 +207,8 @@ Result RunSelect(const SelectOptions& options, Terminal& terminal) {
     return result;
   }
   // Nodes are told by their names, so these must be there, and once.
-  if (FindsNodesByName(options.tool) && options.tool != SelectTool::kLayerAnn &&
-      options.tool != SelectTool::kExtract) {
+  const SelectTool& tool = FindSelectTool(options.tool);
+  if (tool.Has("names", "nodes") || tool.Has("names", "products")) {
     const std::vector<std::string> nameless = DropNameless(selection);
     if (!nameless.empty()) {
       terminal.Report("the tool cannot find {} by name{}{}",
@@ -324,7 +218,9 @@ Result RunSelect(const SelectOptions& options, Terminal& terminal) {
       if (!options.skip_unaddressable || selection.nodes.empty()) return result;
     }
   }
-  ToolInput input = Write(selection, options);
+  ToolInput input = tool.name == "layer-ann" ? WriteLayerAnn(selection, options)
+                    : tool.name == "extract" ? WriteExtract(selection, options)
+                                             : WriteDialect(selection, options);
   if (!input.obstacles.empty()) {
     terminal.Report("the tool cannot use this selection{}",
                     Ours{ListLines(input.obstacles)});
