@@ -61,17 +61,10 @@ struct StepHash {
 class Aligner {
  public:
   Aligner(const Query& query, const Program& program)
-      : query_(query),
-        program_(program),
-        width_(program.steps.size() + 1),
-        // Each cell is written before it is read. Emscripten's library has no
-        // make_unique_for_overwrite.
-        moves_(new std::int16_t[(query.steps.size() + 1) * width_]),
-        delete_(program.steps.size()),
-        paid_(width_) {
-    for (std::size_t j = 0; j < delete_.size(); ++j) {
-      delete_[j] = DeleteCost(program.steps[j]);
-      paid_[j + 1] = paid_[j] + delete_[j];
+      : query_(query), program_(program) {
+    for (const Step& step : program.steps) {
+      delete_.push_back(DeleteCost(step));
+      paid_.push_back(paid_.back() + delete_.back());
     }
     for (const Jump& jump : program.jumps) {
       jump_costs_.push_back(jump.cost + paid_[jump.from] - paid_[jump.to]);
@@ -79,8 +72,6 @@ class Aligner {
     for (std::uint32_t j = 0; j < program.steps.size(); ++j) {
       if (program.generic[j] != nullptr)
         by_path_[*program.generic[j]].push_back(j);
-    }
-    for (std::uint32_t j = 0; j < program.steps.size(); ++j) {
       // The recorded token used the same parameter.
       const Path* const anchor = program.anchor[j];
       if (anchor == nullptr || anchor == program.path[j]) continue;
@@ -252,11 +243,14 @@ class Aligner {
 
   const Query& query_;
   const Program& program_;
-  std::size_t width_;
-  std::unique_ptr<std::int16_t[]> moves_;
+  const std::size_t width_ = program_.steps.size() + 1;
+  // Each cell is written before it is read. Emscripten's library has no
+  // make_unique_for_overwrite.
+  std::unique_ptr<std::int16_t[]> moves_{
+      new std::int16_t[(query_.steps.size() + 1) * width_]};
   std::vector<Score> start_;  // by place in the program: score of a start there
   std::vector<Score> delete_;
-  std::vector<Score> paid_;        // by place: of all steps before it
+  std::vector<Score> paid_ = {0};  // by place: of all steps before it
   std::vector<Score> jump_costs_;  // with the difference of what is paid
   std::vector<Score> landing_;
   std::unordered_map<Path, std::vector<std::uint32_t>, PathHash> by_path_;

@@ -123,12 +123,9 @@ class SidePlacer {
           continue;
         }
         const std::size_t length = CommonLength(*common, path);
-        const bool at_index = path.size() > length && IsIndex(path[length]);
         if (length < common->size()) {
-          by_layers = at_index || IsIndex((*common)[length]);
+          by_layers = path.size() > length && IsIndex(path[length]);
           common->resize(length);
-        } else {
-          by_layers = by_layers || at_index;
         }
       }
     }

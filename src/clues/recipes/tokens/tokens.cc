@@ -220,10 +220,7 @@ bool HasAlphaOne(Bytes node) {
 }  // namespace
 
 TokenGraph::TokenGraph(const GraphFacts& facts, GraphId body)
-    : flow_(facts, body),
-      anchors_(AnchorFinder(flow_).Run()),
-      token_of_(flow_.model().node_count(), kNone),
-      last_of_(flow_.model().node_count(), kNone) {
+    : flow_(facts, body), anchors_(AnchorFinder(flow_).Run()) {
   Build();
   Connect();
   MoveAnchors();

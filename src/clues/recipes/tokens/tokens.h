@@ -128,10 +128,10 @@ class TokenGraph {
 
   DataFlow flow_;
   IdVector<NodeId, std::string_view> anchors_;
-  IdVector<NodeId, std::uint32_t> token_of_;
+  IdVector<NodeId, std::uint32_t> token_of_{flow_.model().node_count(), kNone};
   // By node: the token of its output, or kNone; for a fused node the last
   // token.
-  IdVector<NodeId, std::uint32_t> last_of_;
+  IdVector<NodeId, std::uint32_t> last_of_ = token_of_;
   std::vector<Token> tokens_;
   // Tokens whose node also adds the bias of the preceding product, and the
   // module of that bias.
