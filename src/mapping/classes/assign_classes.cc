@@ -1,7 +1,5 @@
 #include "mapping/classes/assign_classes.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -201,42 +199,6 @@ class Observer {
   catalogue::Observation observation_{tagging_.modules};
 };
 
-// Facts take precedence over the catalogue. If the catalogue would be certain
-// of another class, one of the two is wrong, and the user gets a note.
-void NoteContradictions(const catalogue::Observation& seen, Tagging& tagging) {
-  const ModuleTree& tree = tagging.modules;
-  bool any = false;
-  for (const ModuleId id : tree.All()) {
-    any |= !tree.Class(id).empty();
-  }
-  if (!any) return;
-  ModuleTree bare = tree;
-  for (const ModuleId id : bare.All()) {
-    bare.SetClass(id, "");
-  }
-  const catalogue::Observation blind(seen, bare);
-  const ClassAnswers found = IdentifyAdapted(blind, "");
-  std::size_t others = 0;
-  std::string first;
-  for (const ModuleId id : tree.All()) {
-    const ClassAnswer& answer = found[id];
-    if (tree.Class(id).empty() || !answer.known() ||
-        answer.confidence != Confidence::kCertain ||
-        answer.name == tree.Class(id)) {
-      continue;
-    }
-    if (others++ > 0) continue;
-    first = Message("the catalogue gives {} the class {}, but {} is recorded",
-                    tree.Shown(id), answer.name, tree.Class(id));
-  }
-  if (others == 0) return;
-  tagging.notes.push_back(
-      others == 1
-          ? first + "; the recorded class is used"
-          : fmt::format("{}, and {} more differ; the recorded classes are used",
-                        first, others - 1));
-}
-
 void Record(const ClassAnswer& answer, ModuleId id, Tagging& tagging) {
   tagging.modules.SetClass(id, answer.name);
   ModuleFacts& facts = tagging.facts[id];
@@ -346,7 +308,6 @@ void AssignClasses(const GraphFacts& graph, const ModuleEvidence& evidence,
         Observer(graph, evidence, tagging).Observe();
     if (knowledge.catalogue) {
       answers = IdentifyAdapted(seen, knowledge.hidden);
-      if (knowledge.hidden.empty()) NoteContradictions(seen, tagging);
     } else {
       answers.resize(tree.size());
     }

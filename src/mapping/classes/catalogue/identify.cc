@@ -267,12 +267,7 @@ class Identifier {
   Identifier(const Table& table, const Observation& observation, TextId hidden)
       : table_(table),
         observation_(observation),
-        tree_(observation.modules),
-        shapes_(table, observation),
-        matcher_(table, observation, shapes_, hidden),
-        assigner_(table, observation, shapes_, matcher_),
-        order_(table, observation, matcher_.version()) {
-    refused_.resize(shapes_.size(), false);
+        matcher_(table, observation, shapes_, hidden) {
     const OperatorSet convolution = SetOf(Op::kConv);
     for (const SeenModule& module : observation.seen) {
       convolves_ |= (module.operators & convolution) != 0;
@@ -504,12 +499,12 @@ class Identifier {
 
   const Table& table_;
   const Observation& observation_;
-  const ModuleTree& tree_;
-  Shapes shapes_;
+  const ModuleTree& tree_ = observation_.modules;
+  Shapes shapes_{table_, observation_};
   Matcher matcher_;
-  Assigner assigner_;
-  EqualsOrder order_;
-  IdVector<ShapeId, bool> refused_;
+  Assigner assigner_{table_, observation_, shapes_, matcher_};
+  EqualsOrder order_{table_, observation_, matcher_.version()};
+  IdVector<ShapeId, bool> refused_{shapes_.size()};
   bool convolves_ = false;
   ClassAnswers result_;
 };

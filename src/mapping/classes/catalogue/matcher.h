@@ -144,10 +144,10 @@ class Matcher {
   const Observation& observation_;
   const Shapes& shapes_;
   TextId hidden_;
-  TextId weight_;
-  TextId bias_;
-  TextId parametrizations_;
-  LibraryVersion version_;
+  TextId weight_ = table_.FindText("weight");
+  TextId bias_ = table_.FindText("bias");
+  TextId parametrizations_ = table_.FindText(kParametrizations);
+  LibraryVersion version_{table_, observation_.torch_version};
   std::uint64_t work_ = 0;
   std::unordered_map<std::uint64_t, double> scores_;  // by class and shape
   std::unordered_map<std::uint64_t, double> best_;    // by member and shape
