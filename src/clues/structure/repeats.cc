@@ -125,11 +125,7 @@ class Repeats {
     if (const auto join = units_.regions().JoinOf(unit.atoms)) {
       inside.last = *join;
     }
-    std::uint32_t convolutions = 0;
-    for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
-      convolutions += IsConv(atoms_.Kind(i)) ? 1u : 0u;
-    }
-    return convolutions >= 3 || units_.regions().ResidualsInside(inside) >= 1;
+    return units_.regions().ResidualsInside(inside) >= 1;
   }
 
   // A transition that puts neighbours together, as the first patch mergers did:
@@ -265,7 +261,6 @@ class Repeats {
         for (std::size_t s = 1; s < k && s <= same; ++s) {
           const std::size_t count = (same + k - s) / k;
           const std::size_t full = i + s;
-          if (count < 1 || full + k > n) continue;
           const bool may_be = deep ? runs.In(i, full) > 0 &&
                                          10 * (nodes[full] - nodes[i]) >=
                                              3 * (nodes[full + k] - nodes[full])
@@ -283,10 +278,7 @@ class Repeats {
           const std::size_t count = (same + k - s) / k;
           const std::size_t full = i + k * count;
           const std::size_t end = full + s;
-          if (count < 1 || end > n || runs.In(full, end) == 0 ||
-              !Gathers(items, i, i + k)) {
-            continue;
-          }
+          if (runs.In(full, end) == 0 || !Gathers(items, i, i + k)) continue;
           offer(covered(i, end) - kCost + best[end], i + k, k, end);
         }
       }

@@ -235,24 +235,6 @@ std::vector<Unit> Units::Find(Range range) const {
 
   std::vector<Unit> joined;
   for (Unit& unit : units) {
-    if (pre_activation && unit.residual && unit.role == Role::kConv) {
-      // The activation before a block belongs to it.
-      std::size_t from = joined.size();
-      while (from > 0 && !joined[from - 1].residual &&
-             Heavies(joined[from - 1]) == 0 &&
-             (joined[from - 1].role == Role::kActivation ||
-              joined[from - 1].role == Role::kOther ||
-              joined[from - 1].role == Role::kNeutral)) {
-        --from;
-      }
-      while (from < joined.size() && joined[from].role != Role::kActivation) {
-        ++from;
-      }
-      if (from < joined.size()) {
-        unit.atoms.first = joined[from].atoms.first;
-        joined.resize(from);
-      }
-    }
     TakeQueries(joined, unit);
     const bool may_join =
         !joined.empty() && !(pre_activation && unit.role == Role::kActivation &&
