@@ -44,10 +44,6 @@ bool IsFusedName(std::string_view name) {
          Describe(FindOp(name, "com.microsoft")).kinds.HasAnyOf(OpKind::kFused);
 }
 
-}  // namespace
-
-namespace {
-
 std::string_view WithoutOutput(std::string_view name) {
   return WithoutNumbered(name, "_output_").value_or(name);
 }

@@ -153,7 +153,6 @@ class Arranger {
     constexpr std::uint32_t kFewest = 3;  // nodes
     struct Chain {
       Range atoms;
-      std::uint32_t end;  // what reads it; none: the atom behind the range
       bool whole = true;
     };
     std::vector<bool> taken(range.last - range.first + 1, false);
@@ -178,7 +177,7 @@ class Arranger {
       if (chain == chains.max_size()) {
         if (ins.size() > 1) continue;
         of[i - range.first] = chains.size();
-        chains.push_back({{i, i}, i});
+        chains.push_back({{i, i}});
         continue;
       }
       Chain& grown = chains[chain];

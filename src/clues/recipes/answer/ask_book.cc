@@ -1,37 +1,11 @@
 #include <algorithm>
-#include <limits>
 
 #include "base/text.h"
 #include "clues/recipes/answer/match.h"
 #include "core/hierarchy/name_parts.h"
-#include "file/model/attributes.h"
-#include "file/model/onnx_fields.h"
-#include "file/wire/field_reader.h"
 
 namespace onnx_tag::recipes {
 namespace {
-
-// Whether the tensor of a Constant node is this single number.
-bool IsConstant(Bytes node, float number) {
-  const auto value = FindAttribute(node, "value");
-  wire::FieldReader tensor(value ? value->tensor : Bytes());
-  for (wire::Field data; tensor.Next(data);) {
-    if (data.number == onnx::TensorProto::kRawData && data.IsBytes() &&
-        data.bytes == std::string_view(reinterpret_cast<const char*>(&number),
-                                       sizeof(number))) {
-      return true;
-    }
-  }
-  return false;
-}
-
-bool HasConstant(const DataFlow& flow, float number) {
-  const auto& order = flow.Order();
-  return std::any_of(order.begin(), order.end(), [&](NodeId node) {
-    return flow.facts().ops[node] == Op::kConstant &&
-           IsConstant(flow.model().NodeBytes(node), number);
-  });
-}
 
 std::int64_t Opset(const Model& model) {
   for (const OpsetImport& opset : model.opset_imports()) {
@@ -45,7 +19,7 @@ constexpr double kWholeFit = 0.95;
 
 File Prepare(const TokenGraph& graph, AtomTable& atoms) {
   File file{graph, {}, {}, {}};
-  file.old_activations = ActivationsAreFunctions(graph.flow());
+  file.old_activations = ActivationsAreFunctions(graph.flow().model());
   for (const Token& token : graph.tokens()) {
     Path path = atoms.Read(token.anchor);
     // From the module up: the ancestors of a known module are known, too.
@@ -104,20 +78,15 @@ bool AreBetter(const File& file, const std::vector<BookAnswer>& parts,
 
 }  // namespace
 
-bool ActivationsAreFunctions(const DataFlow& flow) {
-  constexpr float kOldMask = -10000.0F;
-  constexpr float kNewMask = std::numeric_limits<float>::lowest();
+bool ActivationsAreFunctions(const Model& model) {
   constexpr std::int64_t kOldOpset = 13;
-  const Model& model = flow.model();
   const auto version = Split(model.producer_version(), '.');
   if (model.producer_name() != "pytorch" || version.size() < 2 ||
       version[0] != "1") {
     return false;
   }
   const int minor = hierarchy::SmallNumber(version[1], 99);
-  if (minor != 10) return minor < 10;
-  return HasConstant(flow, kOldMask) ||
-         (Opset(model) <= kOldOpset && !HasConstant(flow, kNewMask));
+  return minor < 10 || (minor == 10 && Opset(model) <= kOldOpset);
 }
 
 BookAnswer AskBook(const TokenGraph& graph, const Book& book) {

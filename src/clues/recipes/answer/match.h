@@ -12,10 +12,9 @@ namespace onnx_tag::recipes {
 
 // Whether the activations of transformers were still functions, not modules,
 // when the file was exported: before 4.17 in March 2022. Up to torch 1.9, the
-// version of the exporter shows it. For torch 1.10, one of these is necessary:
-// the number that masks used at that time, or an opset below 14 (newer
-// attention needs 14) without a mask of a newer kind.
-bool ActivationsAreFunctions(const DataFlow& flow);
+// version of the exporter shows it. torch 1.10 was used before and after; an
+// opset below 14, which newer attention needs, shows the older code.
+bool ActivationsAreFunctions(const Model& model);
 
 // The recipe of the book that fits the file. If none fits, only the nearest.
 BookAnswer MatchWhole(const File& file, const Book& book, AtomTable& atoms);
