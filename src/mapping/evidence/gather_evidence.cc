@@ -136,18 +136,18 @@ Evidence GatherEvidence(const GraphFacts& graph, const WantedFacts& wanted) {
   }
   evidence.called =
       GatherCalls(graph, exporter.dialect, anchors, evidence.known, modules);
-  // Recorded operations say more than the order of the calls, but for the
-  // layers that tools have moved.
-  const bool has_operations = !recorded.recorded.empty();
-  if (has_operations) {
-    std::erase_if(evidence.called, [&](const Claim& claim) {
-      return !ReadsMatrix(model, claim.node);
-    });
-  }
-  Claims found = has_operations ? recorded.recorded : evidence.called;
-  if (has_operations) {
+  Claims found = evidence.called;
+  if (!recorded.recorded.empty()) {
+    found = recorded.recorded;
     found.insert(found.end(), recorded.recorded_parts.begin(),
                  recorded.recorded_parts.end());
+    // Recorded operations say more than the order of the calls, but for the
+    // layers that tools have moved.
+    IdVector<NodeId, bool> is_recorded(model.node_count(), false);
+    for (const Claim& claim : found) is_recorded[claim.node] = true;
+    std::erase_if(evidence.called, [&](const Claim& claim) {
+      return is_recorded[claim.node] && !ReadsMatrix(model, claim.node);
+    });
   }
   if (WeightNames names =
           NameWeights(graph, parameters, evidence.known, found, modules);
