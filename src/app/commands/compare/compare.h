@@ -2,8 +2,10 @@
 #ifndef ONNX_TAG_APP_COMMANDS_COMPARE_COMPARE_H_
 #define ONNX_TAG_APP_COMMANDS_COMPARE_COMPARE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,6 +81,16 @@ struct TagDifference {
 // `weights`: also the values of weights. Then both must be models.
 TagDifference CompareTags(const TaggedModel& a, const TaggedModel& b,
                           bool weights = false);
+
+// Calls `use(place, x, y)` with the values of two nodes at the same place,
+// where both have one.
+template <typename Use>
+void ForEachPair(std::span<const ValueId> a, std::span<const ValueId> b,
+                 const Use& use) {
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    if (a[i] != kNo<ValueId> && b[i] != kNo<ValueId>) use(i, a[i], b[i]);
+  }
+}
 
 // compare_nodes.cc: what differs between two nodes, and between the outsides of
 // two models.

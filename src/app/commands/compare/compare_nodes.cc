@@ -177,43 +177,36 @@ void CompareAttributes(std::string_view op, Bytes a, Bytes b,
 
 void CompareWeights(const Model& a, NodeId node_a, const Model& b,
                     NodeId node_b, std::vector<std::string>& differences) {
-  const auto old = a.Inputs(node_a);
-  const auto now = b.Inputs(node_b);
-  for (std::size_t i = 0; i < std::min(old.size(), now.size()); ++i) {
-    if (old[i] == kNo<ValueId> || now[i] == kNo<ValueId>) continue;
-    const Initializer* const x = a.InitializerOf(old[i]);
-    const Initializer* const y = b.InitializerOf(now[i]);
-    if (x == nullptr || y == nullptr) continue;
-    const auto dims_x = a.Dims(*x);
-    const auto dims_y = b.Dims(*y);
-    if (!std::equal(dims_x.begin(), dims_x.end(), dims_y.begin(),
-                    dims_y.end())) {
-      differences.push_back(
-          fmt::format("weight {} -> {}", ListText(dims_x), ListText(dims_y)));
+  const auto compare = [&](std::size_t, ValueId old, ValueId now) {
+    const Initializer* const x = a.InitializerOf(old);
+    const Initializer* const y = b.InitializerOf(now);
+    if (x == nullptr || y == nullptr) return;
+    if (!std::ranges::equal(a.Dims(*x), b.Dims(*y))) {
+      differences.push_back(fmt::format("weight {} -> {}", ListText(a.Dims(*x)),
+                                        ListText(b.Dims(*y))));
     }
     if (x->data_type != y->data_type) {
       differences.push_back(fmt::format(
           "weight {} -> {}", NamedType(x->data_type), NamedType(y->data_type)));
     }
-  }
+  };
+  ForEachPair(a.Inputs(node_a), b.Inputs(node_b), compare);
 }
 
 // Types of results, where both files have them.
 void CompareTypes(const Model& a, NodeId node_a, const Model& b, NodeId node_b,
                   std::vector<std::string>& differences) {
-  const auto old = a.Outputs(node_a);
-  const auto now = b.Outputs(node_b);
-  for (std::size_t i = 0; i < std::min(old.size(), now.size()); ++i) {
-    if (old[i] == kNo<ValueId> || now[i] == kNo<ValueId>) continue;
-    const ValueInfo* const x = a.InfoOf(old[i]);
-    const ValueInfo* const y = b.InfoOf(now[i]);
+  const auto compare = [&](std::size_t, ValueId old, ValueId now) {
+    const ValueInfo* const x = a.InfoOf(old);
+    const ValueInfo* const y = b.InfoOf(now);
     if (x == nullptr || y == nullptr || x->data_type == 0 ||
         y->data_type == 0 || x->data_type == y->data_type) {
-      continue;
+      return;
     }
     differences.push_back(fmt::format(
         "output {} -> {}", NamedType(x->data_type), NamedType(y->data_type)));
-  }
+  };
+  ForEachPair(a.Outputs(node_a), b.Outputs(node_b), compare);
 }
 
 // ---------------------------------------------------------------- constants
@@ -283,22 +276,21 @@ bool IsOfQuantizer(std::string_view op) {
 void CompareSettings(const Model& a, NodeId node_a, const Model& b,
                      NodeId node_b, std::vector<std::string>& differences) {
   if (IsOfQuantizer(a.OpType(node_a))) return;
-  const auto old = a.Inputs(node_a);
-  const auto now = b.Inputs(node_b);
-  for (std::size_t i = 0; i < std::min(old.size(), now.size()); ++i) {
-    if (old[i] == kNo<ValueId> || now[i] == kNo<ValueId>) continue;
-    const std::optional<TensorData> x = SettingOf(a, old[i]);
-    if (!x) continue;
-    const std::optional<TensorData> y = SettingOf(b, now[i]);
-    if (!y || x->elements() == y->elements()) continue;
+  const auto compare = [&](std::size_t place, ValueId old, ValueId now) {
+    const std::optional<TensorData> x = SettingOf(a, old);
+    if (!x) return;
+    const std::optional<TensorData> y = SettingOf(b, now);
+    if (!y || x->elements() == y->elements()) return;
     const std::string from = ElementsText(*x);
     const std::string to = ElementsText(*y);
     // Another type is told of weights.
-    if (x->data_type != y->data_type && from == to) continue;
-    differences.push_back(from == to || from.empty() || to.empty()
-                              ? fmt::format("input {} has other values", i)
-                              : fmt::format("input {} {} -> {}", i, from, to));
-  }
+    if (x->data_type != y->data_type && from == to) return;
+    differences.push_back(
+        from == to || from.empty() || to.empty()
+            ? fmt::format("input {} has other values", place)
+            : fmt::format("input {} {} -> {}", place, from, to));
+  };
+  ForEachPair(a.Inputs(node_a), b.Inputs(node_b), compare);
 }
 
 // ---------------------------------------------------------------- interfaces

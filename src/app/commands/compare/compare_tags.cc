@@ -32,7 +32,17 @@ namespace {
 class WeightFile {
  public:
   // `file` must outlive it.
-  explicit WeightFile(const ModelFile& file);
+  explicit WeightFile(const ModelFile& file) : file_(file) {
+    const auto add = [&](const wire::Field& tensor) {
+      tensors_.try_emplace(
+          model::LastOf(tensor.bytes, onnx::TensorProto::kName), tensor.bytes);
+    };
+    model::ForEach(file.model().bytes(), onnx::ModelProto::kGraph,
+                   [&](const wire::Field& graph) {
+                     model::ForEach(graph.bytes, onnx::GraphProto::kInitializer,
+                                    add);
+                   });
+  }
 
   struct Piece {
     Bytes bytes;
@@ -41,10 +51,49 @@ class WeightFile {
 
   // Whether the elements of `value`, an initializer, can be read. They are then
   // in `tensor` or in `piece`.
-  bool Read(ValueId value, TensorData& tensor, Piece& piece);
+  bool Read(ValueId value, TensorData& tensor, Piece& piece) {
+    const auto at = tensors_.find(file_.model().ValueName(value));
+    if (at == tensors_.end()) return false;
+    try {
+      tensor = ReadTensorData(at->second);
+    } catch (const wire::WireError&) {
+      return false;  // a warning named it when the model was read
+    }
+    if (tensor.location.empty()) {
+      piece = {tensor.elements(),
+               tensor.converted.empty() ? &file_.file() : nullptr};
+      return !piece.bytes.empty();
+    }
+    const MappedFile* const data = External(tensor.location);
+    if (data == nullptr || tensor.offset > data->size()) return false;
+    const std::uint64_t rest = data->size() - tensor.offset;
+    const std::uint64_t length = tensor.length.value_or(rest);
+    if (length > rest || length == 0) return false;
+    piece = {data->bytes().substr(tensor.offset, length), data};
+    return true;
+  }
 
  private:
-  const MappedFile* External(std::string_view location);
+  // Files outside the folder of the model are not read.
+  const MappedFile* External(std::string_view location) {
+    const auto known = external_.find(location);
+    if (known != external_.end()) return known->second.get();
+    std::unique_ptr<MappedFile> file;
+    const auto path = ToPath(std::string(location));
+    const bool inside =
+        path.is_relative() &&
+        std::none_of(path.begin(), path.end(),
+                     [](const auto& part) { return part == ".."; });
+    if (inside) {
+      try {
+        file = std::make_unique<MappedFile>(MappedFile::Open(
+            ToText(ToPath(ParentFolder(file_.path())) / path)));
+      } catch (const Error&) {
+        file.reset();  // counted as not compared
+      }
+    }
+    return external_.emplace(location, std::move(file)).first->second.get();
+  }
 
   const ModelFile& file_;
   std::unordered_map<std::string_view, Bytes> tensors_;  // of the main graph
@@ -74,69 +123,29 @@ bool HaveSameBytes(const WeightFile::Piece& a, const WeightFile::Piece& b) {
   }
   return same;
 }
-
-WeightFile::WeightFile(const ModelFile& file) : file_(file) {
-  const auto add = [&](const wire::Field& tensor) {
-    tensors_.try_emplace(model::LastOf(tensor.bytes, onnx::TensorProto::kName),
-                         tensor.bytes);
-  };
-  model::ForEach(file.model().bytes(), onnx::ModelProto::kGraph,
-                 [&](const wire::Field& graph) {
-                   model::ForEach(graph.bytes, onnx::GraphProto::kInitializer,
-                                  add);
-                 });
-}
-
-// Files outside the folder of the model are not read.
-const MappedFile* WeightFile::External(std::string_view location) {
-  const auto known = external_.find(location);
-  if (known != external_.end()) return known->second.get();
-  std::unique_ptr<MappedFile> file;
-  const auto path = ToPath(std::string(location));
-  const bool inside =
-      path.is_relative() &&
-      std::none_of(path.begin(), path.end(),
-                   [](const auto& part) { return part == ".."; });
-  if (inside) {
-    try {
-      file = std::make_unique<MappedFile>(
-          MappedFile::Open(ToText(ToPath(ParentFolder(file_.path())) / path)));
-    } catch (const Error&) {
-      file.reset();  // counted as not compared
-    }
-  }
-  return external_.emplace(location, std::move(file)).first->second.get();
-}
-
-bool WeightFile::Read(ValueId value, TensorData& tensor, Piece& piece) {
-  const auto at = tensors_.find(file_.model().ValueName(value));
-  if (at == tensors_.end()) return false;
-  try {
-    tensor = ReadTensorData(at->second);
-  } catch (const wire::WireError&) {
-    return false;  // a warning named it when the model was read
-  }
-  if (tensor.location.empty()) {
-    piece = {tensor.elements(),
-             tensor.converted.empty() ? &file_.file() : nullptr};
-    return !piece.bytes.empty();
-  }
-  const MappedFile* const data = External(tensor.location);
-  if (data == nullptr || tensor.offset > data->size()) return false;
-  const std::uint64_t rest = data->size() - tensor.offset;
-  const std::uint64_t length = tensor.length.value_or(rest);
-  if (length > rest || length == 0) return false;
-  piece = {data->bytes().substr(tensor.offset, length), data};
-  return true;
-}
-
 class WeightComparison {
  public:
-  WeightComparison(const ModelFile& a, const ModelFile& b);
+  WeightComparison(const ModelFile& a, const ModelFile& b)
+      : a_(a), b_(b), weights_a_(a), weights_b_(b) {}
 
   // Whether two nodes read weights of equal types and shapes at the same place
   // whose values differ. Each pair of weights is compared once.
-  bool Differ(NodeId a, NodeId b);
+  bool Differ(NodeId a, NodeId b) {
+    bool differ = false;
+    ForEachPair(
+        a_.model().Inputs(a), b_.model().Inputs(b),
+        [&](std::size_t, ValueId old, ValueId now) {
+          const Initializer* const x = a_.model().InitializerOf(old);
+          const Initializer* const y = b_.model().InitializerOf(now);
+          // Another type or shape is told without the values.
+          if (x == nullptr || y == nullptr || x->data_type != y->data_type ||
+              !std::ranges::equal(a_.model().Dims(*x), b_.model().Dims(*y))) {
+            return;
+          }
+          differ |= Compare(old, now);
+        });
+    return differ;
+  }
 
   // Pairs of weights.
   std::uint64_t equal() const { return equal_; }
@@ -145,7 +154,21 @@ class WeightComparison {
   std::uint64_t unread() const { return unread_; }
 
  private:
-  bool Compare(ValueId a, ValueId b);
+  bool Compare(ValueId a, ValueId b) {
+    const auto [at, fresh] = compared_.try_emplace({a, b}, false);
+    if (!fresh) return at->second;
+    TensorData x;
+    TensorData y;
+    WeightFile::Piece piece_x;
+    WeightFile::Piece piece_y;
+    if (!weights_a_.Read(a, x, piece_x) || !weights_b_.Read(b, y, piece_y)) {
+      ++unread_;
+      return false;
+    }
+    at->second = !HaveSameBytes(piece_x, piece_y);
+    ++(at->second ? changed_ : equal_);
+    return at->second;
+  }
 
   const ModelFile& a_;
   const ModelFile& b_;
@@ -156,47 +179,6 @@ class WeightComparison {
   std::uint64_t changed_ = 0;
   std::uint64_t unread_ = 0;
 };
-
-WeightComparison::WeightComparison(const ModelFile& a, const ModelFile& b)
-    : a_(a), b_(b), weights_a_(a), weights_b_(b) {}
-
-bool WeightComparison::Compare(ValueId a, ValueId b) {
-  const auto [at, fresh] = compared_.try_emplace({a, b}, false);
-  if (!fresh) return at->second;
-  TensorData x;
-  TensorData y;
-  WeightFile::Piece piece_x;
-  WeightFile::Piece piece_y;
-  if (!weights_a_.Read(a, x, piece_x) || !weights_b_.Read(b, y, piece_y)) {
-    ++unread_;
-    return false;
-  }
-  at->second = !HaveSameBytes(piece_x, piece_y);
-  ++(at->second ? changed_ : equal_);
-  return at->second;
-}
-
-bool WeightComparison::Differ(NodeId a, NodeId b) {
-  const auto old = a_.model().Inputs(a);
-  const auto now = b_.model().Inputs(b);
-  bool differ = false;
-  for (std::size_t i = 0; i < std::min(old.size(), now.size()); ++i) {
-    if (old[i] == kNo<ValueId> || now[i] == kNo<ValueId>) continue;
-    const Initializer* const x = a_.model().InitializerOf(old[i]);
-    const Initializer* const y = b_.model().InitializerOf(now[i]);
-    if (x == nullptr || y == nullptr || x->data_type != y->data_type) continue;
-    const auto dims_x = a_.model().Dims(*x);
-    const auto dims_y = b_.model().Dims(*y);
-    // Another shape is told without the values.
-    if (!std::equal(dims_x.begin(), dims_x.end(), dims_y.begin(),
-                    dims_y.end())) {
-      continue;
-    }
-    differ |= Compare(old[i], now[i]);
-  }
-  return differ;
-}
-
 // ---------------------------------------------------------------- wiring
 // Which values two paired nodes read. Values correspond if paired nodes make
 // them; where one is made by a node that only one version has, nothing is said.

@@ -16,13 +16,15 @@ namespace {
 constexpr std::array<std::string_view, 3> kFromNames = {"given", "default",
                                                         "equal"};
 
-// The symbols of a formula, and of their definitions.
-void MarkSymbols(const sizes::Formulas& formulas, sizes::Dim dim,
-                 std::vector<bool>& used) {
-  std::vector<sizes::Dim> open = {dim};
-  while (!open.empty()) {
-    const sizes::Dim at = open.back();
-    open.pop_back();
+}  // namespace
+
+std::vector<bool> SymbolsIn(const sizes::Formulas& formulas,
+                            std::vector<sizes::Dim> dims,
+                            const sizes::Assumptions* equals) {
+  std::vector<bool> used(formulas.symbol_count());
+  while (!dims.empty()) {
+    const sizes::Dim at = dims.back();
+    dims.pop_back();
     if (!at.IsFormula()) continue;
     sizes::Term room;
     for (const sizes::Term& term : formulas.Terms(at, room)) {
@@ -30,14 +32,13 @@ void MarkSymbols(const sizes::Formulas& formulas, sizes::Dim dim,
         if (used[Index(factor.symbol)]) continue;
         used[Index(factor.symbol)] = true;
         const sizes::Symbol& symbol = formulas[factor.symbol];
-        open.push_back(symbol.a);
-        open.push_back(symbol.b);
+        dims.insert(dims.end(), {symbol.a, symbol.b});
+        if (equals != nullptr) dims.push_back(equals->EqualOf(factor.symbol));
       }
     }
   }
+  return used;
 }
-
-}  // namespace
 
 std::optional<sizes::ModelSizes> SizesOf(
     const TaggedModel& model, std::span<const sizes::GivenShape> shapes) {
@@ -125,17 +126,14 @@ Datum DimensionsValue(const ModelCosts& costs) {
   for (const sizes::Assumption& one : costs.assumptions.list()) {
     from[one.name] = EnumToWord(kFromNames, one.from);
   }
-  std::vector<bool> used(formulas.symbol_count());
-  MarkSymbols(formulas, costs.formulas.all.flops, used);
-  MarkSymbols(formulas, costs.formulas.all.written, used);
-  for (const sizes::FormulaSums& sums : costs.formulas.totals) {
-    MarkSymbols(formulas, sums.flops, used);
-    MarkSymbols(formulas, sums.written, used);
+  std::vector<sizes::Dim> dims = {costs.formulas.all.flops,
+                                  costs.formulas.all.written};
+  for (const auto* list : {&costs.formulas.totals, &costs.formulas.own}) {
+    for (const sizes::FormulaSums& sums : *list) {
+      dims.insert(dims.end(), {sums.flops, sums.written});
+    }
   }
-  for (const sizes::FormulaSums& sums : costs.formulas.own) {
-    MarkSymbols(formulas, sums.flops, used);
-    MarkSymbols(formulas, sums.written, used);
-  }
+  const std::vector<bool> used = SymbolsIn(formulas, std::move(dims));
   Datum dimensions = Datum::Object({});
   for (std::size_t i = 0; i < formulas.symbol_count(); ++i) {
     const auto id = MakeId<sizes::SymbolId>(i);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "app/commands/read/tagged_model.h"
 #include "app/render/result.h"
@@ -53,6 +54,12 @@ std::string FormulaText(const ModelCosts& costs, sizes::Dim dim);
 // `{"terms": [[1310720, {"batch": 1, "sequence": 1}]]}`; null if it is unknown
 // or over 2^63.
 Datum FormulaValue(const sizes::Formulas& formulas, sizes::Dim dim);
+
+// By symbol: whether it is in these formulas, or in the definition of one that
+// is; with `equals`, also in what one is assumed to equal.
+std::vector<bool> SymbolsIn(const sizes::Formulas& formulas,
+                            std::vector<sizes::Dim> dims,
+                            const sizes::Assumptions* equals = nullptr);
 
 // What the symbols of the formulas are: for each its number, where that comes
 // from, and the definition of a derived one.

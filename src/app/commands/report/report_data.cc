@@ -304,94 +304,60 @@ class ModelJson {
       formulas.push_back(sizes::Dim::OfBits(bits));
       any |= formulas.back().IsFormula();
     }
-    if (!any) {
-      json_.Key("flops_formulas").Null();
-      json_.Key("dimensions").BeginArray().EndArray();
-      return;
-    }
-    const std::vector<std::int64_t> rows = RowsOfSymbols(formulas);
-    json_.Key("flops_formulas").BeginArray();
-    for (const sizes::Dim formula : formulas) {
-      if (formula.IsFormula()) {
-        WriteTerms(formula, rows);
-      } else {
-        json_.Null();
+    Datum terms;
+    Datum::List dimensions;
+    if (any) {
+      // By SymbolId: its row in `dimensions`.
+      Column rows;
+      std::vector<sizes::SymbolId> symbols;
+      for (const bool used : SymbolsIn(costs_->shapes.formulas(), formulas,
+                                       &costs_->assumptions)) {
+        rows.push_back(Code(symbols.size()));
+        if (used) symbols.push_back(MakeId<sizes::SymbolId>(rows.size() - 1));
+      }
+      terms = ListOf(formulas, [&](sizes::Dim formula) {
+        return formula.IsFormula() ? TermsOf(formula, rows) : Datum();
+      });
+      for (const sizes::SymbolId id : symbols) {
+        dimensions.push_back(DimensionOf(id, rows));
       }
     }
-    json_.EndArray();
-    json_.Key("dimensions").BeginArray();
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i] >= 0) WriteDimension(MakeId<sizes::SymbolId>(i), rows);
-    }
-    json_.EndArray();
+    WriteMembers({{"flops_formulas", std::move(terms)},
+                  {"dimensions", std::move(dimensions)}},
+                 json_);
   }
 
-  // By SymbolId: its row in `dimensions`; -1: not needed.
-  std::vector<std::int64_t> RowsOfSymbols(
-      std::vector<sizes::Dim> formulas) const {
+  // Each term: its coefficient, then symbols and their powers. Null if it is
+  // not known.
+  Datum TermsOf(sizes::Dim dim, const Column& rows) const {
+    if (!dim.IsFormula() && !dim.IsNumber()) return {};
     const sizes::Formulas& all = costs_->shapes.formulas();
-    std::vector<std::int64_t> rows(all.symbol_count(), -1);
-    while (!formulas.empty()) {
-      const sizes::Dim formula = formulas.back();
-      formulas.pop_back();
-      if (!formula.IsFormula()) continue;
-      sizes::Term room;
-      for (const sizes::Term& term : all.Terms(formula, room)) {
-        for (const sizes::Factor& factor : all.Factors(term.monomial)) {
-          std::int64_t& row = rows[Index(factor.symbol)];
-          if (row >= 0) continue;
-          row = 0;
-          formulas.insert(formulas.end(),
-                          {all[factor.symbol].a, all[factor.symbol].b,
-                           costs_->assumptions.EqualOf(factor.symbol)});
-        }
-      }
-    }
-    std::int64_t next = 0;
-    for (std::int64_t& row : rows) {
-      if (row == 0) row = next++;
-    }
-    return rows;
-  }
-
-  // Each term: its coefficient, then symbols and their powers.
-  void WriteTerms(sizes::Dim dim, const std::vector<std::int64_t>& rows,
-                  std::string_view key = "") {
-    if (!key.empty()) json_.Key(key);
-    if (!dim.IsFormula() && !dim.IsNumber()) {
-      json_.Null();
-      return;
-    }
-    const sizes::Formulas& all = costs_->shapes.formulas();
-    json_.BeginArray();
     sizes::Term room;
+    Datum::List terms;
     for (const sizes::Term& term : all.Terms(dim, room)) {
-      json_.BeginArray().Number(term.coefficient);
+      Datum::List numbers = {term.coefficient};
       for (const sizes::Factor& factor : all.Factors(term.monomial)) {
-        json_.Number(rows[Index(factor.symbol)]).Number(factor.power);
+        numbers.insert(numbers.end(),
+                       {rows[Index(factor.symbol)], factor.power});
       }
-      json_.EndArray();
+      terms.emplace_back(std::move(numbers));
     }
-    json_.EndArray();
+    return terms;
   }
 
-  void WriteDimension(sizes::SymbolId id,
-                      const std::vector<std::int64_t>& rows) {
+  Datum DimensionOf(sizes::SymbolId id, const Column& rows) const {
     static constexpr std::array<std::string_view, 8> kKinds = {
         "dimension", "data", "floor", "max", "min", "sum", "product", "scaled"};
     const sizes::Symbol& symbol = costs_->shapes.formulas()[id];
     const sizes::Dim number = costs_->assumptions.numbers()(
         costs_->shapes.formulas().Find(symbol.name));
-    json_.BeginObject();
-    WriteMembers(
+    return Datum::Object(
         {{"name", Shortened(symbol.name)},
          {"kind", kKinds[static_cast<std::size_t>(symbol.kind)]},
-         {"number", number.IsNumber() ? Datum(number.number()) : Datum()}},
-        json_);
-    WriteTerms(costs_->assumptions.EqualOf(id), rows, "equal");
-    WriteTerms(symbol.a, rows, "a");
-    WriteTerms(symbol.b, rows, "b");
-    json_.EndObject();
+         {"number", number.IsNumber() ? Datum(number.number()) : Datum()},
+         {"equal", TermsOf(costs_->assumptions.EqualOf(id), rows)},
+         {"a", TermsOf(symbol.a, rows)},
+         {"b", TermsOf(symbol.b, rows)}});
   }
 
   // What the columns point to, complete only now.

@@ -31,7 +31,21 @@ class ModuleValues {
  public:
   // Takes time in edges and the depth of the module tree.
   ModuleValues(const Model& model, const Tagging& tagging,
-               const sizes::Shapes& shapes);
+               const sizes::Shapes& shapes)
+      : model_(model),
+        tagging_(tagging),
+        shapes_(shapes),
+        outputs_(tagging.modules.size()),
+        inputs_(tagging.modules.size()),
+        places_(tagging.modules.size()) {
+    FindPlaces();
+    FindMembers();
+    FindOutputs();
+    FindInputs();
+    PreferData(outputs_);
+    PreferData(inputs_);
+    PutResultsFirst();
+  }
 
   // The module's result first: of the values that others read, the one made
   // last. Then the others in the order in which they are made. Masks, sizes and
@@ -54,16 +68,202 @@ class ModuleValues {
 
  private:
   using Lists = IdVector<ModuleId, std::vector<ValueId>>;
-  void FindPlaces();
-  void FindMembers();
-  void FindOutputs();
-  void FindInputs();
+
+  void FindPlaces() {
+    for (const NodeId node : model_.Nodes()) {
+      if (!tagging_.tags[node].tagged()) continue;
+      Places& places = places_[tagging_.tags[node].module];
+      const Graph* graph = &model_[model_[node].graph];
+      bool inside = false;
+      while (graph->kind == GraphKind::kSubgraph) {
+        inside = true;
+        graph = &model_[graph->parent];
+      }
+      places.function |= graph->kind == GraphKind::kFunction;
+      places.subgraph |= inside;
+      places.main |= graph->kind == GraphKind::kMain && !inside;
+    }
+    RollUp(tagging_.modules, places_, [](Places& around, const Places& places) {
+      around.main |= places.main;
+      around.subgraph |= places.subgraph;
+      around.function |= places.function;
+    });
+  }
+
+  // A module ends with nodes that have evidence. A node that takes their result
+  // apart, such as a Split of torch.chunk without metadata, may be its
+  // caller's: so it is if only nodes outside, or a further call of the module,
+  // read it.
+  void FindMembers() {
+    const ModuleTree& tree = tagging_.modules;
+    IdVector<ModuleId, NodeId> first(tree.size(), kNo<NodeId>);
+    for (const NodeId node : model_.Nodes()) {
+      const Tag& tag = tagging_.tags[node];
+      is_member_.Add(tag.tagged());
+      if (!tag.tagged()) continue;
+      if (first[tag.module] == kNo<NodeId>) first[tag.module] = node;
+      const auto inputs = model_.Inputs(node);
+      if (tag.confidence > Confidence::kLow ||
+          tag.source == Source::kStructure || tag.module == ModuleTree::kRoot ||
+          model_.Outputs(node).size() < 2 || inputs.empty() ||
+          inputs[0] == kNo<ValueId> ||
+          !Describe(FindOp(model_.OpType(node)))
+               .kinds.HasAnyOf(OpKind::kSlice)) {
+        continue;
+      }
+      const NodeId maker = model_.Producer(inputs[0]);
+      is_member_[node] = maker == kNo<NodeId> ||
+                         !tagging_.tags[maker].tagged() ||
+                         tagging_.tags[maker].confidence == Confidence::kLow;
+    }
+    for (const NodeId node : model_.Nodes()) {
+      const Tag& tag = tagging_.tags[node];
+      if (is_member_[node] || !tag.tagged()) continue;
+      for (const ValueId value : model_.Outputs(node)) {
+        if (value == kNo<ValueId>) continue;
+        for (const NodeId reader : model_.Consumers(value)) {
+          const Tag& read = tagging_.tags[reader];
+          is_member_[node] =
+              is_member_[node] ||
+              (read.tagged() && first[read.module] > node &&
+               tree.CommonAncestor(read.module, tag.module) == tag.module);
+        }
+      }
+    }
+  }
+
+  ModuleId ModuleOf(NodeId node) const {
+    return is_member_[node] ? tagging_.tags[node].module : ModuleTree::kRoot;
+  }
+
+  // A value leaves every module from its maker's up to the first that holds all
+  // of its readers, too.
+  void FindOutputs() {
+    const ModuleTree& tree = tagging_.modules;
+    for (const NodeId node : model_[GraphId{0}].nodes) {
+      if (!is_member_[node]) continue;
+      const ModuleId maker = tagging_.tags[node].module;
+      for (const ValueId value : model_.Outputs(node)) {
+        if (value == kNo<ValueId>) continue;
+        ModuleId around = maker;
+        for (const NodeId reader : model_.Consumers(value)) {
+          around = tree.CommonAncestor(around, ModuleOf(reader));
+        }
+        const bool returned = model_[value].is_output;
+        for (ModuleId id = maker; id != kNo<ModuleId>; id = tree.Parent(id)) {
+          if (!returned && tree.Depth(id) <= tree.Depth(around)) break;
+          outputs_[id].push_back(value);
+        }
+      }
+    }
+  }
+
+  void FindInputs() {
+    const ModuleTree& tree = tagging_.modules;
+    for (const NodeId node : model_[GraphId{0}].nodes) {
+      if (!is_member_[node]) continue;
+      const ModuleId reader = tagging_.tags[node].module;
+      for (const ValueId value : edit::ReadsOf(model_, node)) {
+        if (model_.InitializerOf(value) != nullptr) continue;
+        const NodeId maker = model_.Producer(value);
+        const ModuleId around =
+            maker == kNo<NodeId> ? ModuleTree::kRoot
+                                 : tree.CommonAncestor(reader, ModuleOf(maker));
+        for (ModuleId id = reader; tree.Depth(id) > tree.Depth(around);
+             id = tree.Parent(id)) {
+          inputs_[id].push_back(value);
+        }
+      }
+    }
+    // Each once, where it is first read. A module may have as many inputs as
+    // the file has nodes: they are marked, not searched.
+    IdVector<ValueId, ModuleId> listed(model_.value_count(), kNo<ModuleId>);
+    for (const ModuleId id : AllIds<ModuleId>(inputs_.size())) {
+      std::erase_if(inputs_[id], [&](ValueId value) {
+        return std::exchange(listed[value], id) == id;
+      });
+    }
+  }
+
+  // Leaves out what is not preferred, where a list has something that is.
   template <typename IsPreferred>
-  static void Prefer(Lists& lists, IsPreferred is_preferred);
-  void PreferData(Lists& lists) const;
-  void PutResultsFirst();
-  bool IsMask(ValueId value) const;
-  ModuleId ModuleOf(NodeId node) const;
+  static void Prefer(Lists& lists, IsPreferred is_preferred) {
+    for (std::vector<ValueId>& list : lists) {
+      if (std::none_of(list.begin(), list.end(), is_preferred)) continue;
+      list.erase(
+          std::remove_if(list.begin(), list.end(),
+                         [&](ValueId value) { return !is_preferred(value); }),
+          list.end());
+    }
+  }
+
+  // A mask depends on data of an input, but it is not what the module computes.
+  bool IsMask(ValueId value) const {
+    const NodeId maker = model_.Producer(value);
+    if (maker == kNo<NodeId> || !tagging_.tags[maker].tagged()) return false;
+    switch (tagging_.roles[tagging_.tags[maker].role].type) {
+      case RoleType::kMask:
+      case RoleType::kShape:
+      case RoleType::kConstant:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  void PreferData(Lists& lists) const {
+    const GraphFacts graph(model_);
+    const auto quantizer_of = [&](ValueId value) {
+      const NodeId maker = model_.Producer(value);
+      return maker != kNo<NodeId> && graph.ops.Is(maker, {OpKind::kQuantizer})
+                 ? maker
+                 : kNo<NodeId>;
+    };
+    Prefer(lists, [&](ValueId value) { return graph.data.Contains(value); });
+    // Not the scale and the zero point that a quantizer gives beside its
+    // result.
+    Prefer(lists, [&](ValueId value) {
+      const NodeId quantizer = quantizer_of(value);
+      return quantizer == kNo<NodeId> || model_.Outputs(quantizer)[0] == value;
+    });
+    // A result may be on 8 bits; wider integers are indices and sums.
+    Prefer(lists, [&](ValueId value) {
+      const std::int32_t type = shapes_.TypeOf(value);
+      return type != kBool && (!IsInteger(type) || BitsPerElement(type) <= 8);
+    });
+    Prefer(lists, [&](ValueId value) { return !IsMask(value); });
+    // What is there before a quantizer is not listed again behind it.
+    IdVector<ValueId, std::size_t> listed(model_.value_count(), 0);
+    std::size_t number = 0;
+    for (std::vector<ValueId>& list : lists) {
+      ++number;
+      for (const ValueId value : list) listed[value] = number;
+      std::erase_if(list, [&](ValueId value) {
+        const NodeId quantizer = quantizer_of(value);
+        return quantizer != kNo<NodeId> && !model_.Inputs(quantizer).empty() &&
+               model_.Inputs(quantizer)[0] != kNo<ValueId> &&
+               listed[model_.Inputs(quantizer)[0]] == number;
+      });
+    }
+  }
+
+  // What the first layer makes for all layers, such as a mask or an activated
+  // embedding, is made before the layer's own result.
+  void PutResultsFirst() {
+    IdVector<NodeId, std::uint32_t> made(model_.node_count(), 0);
+    std::uint32_t count = 0;
+    for (const NodeId node : ExecutionOrder(model_, GraphId{0})) {
+      made[node] = ++count;
+    }
+    for (std::vector<ValueId>& list : outputs_) {
+      // Of the results of one node, the first is the main one.
+      const auto last =
+          std::max_element(list.begin(), list.end(), [&](ValueId a, ValueId b) {
+            return made[model_.Producer(a)] < made[model_.Producer(b)];
+          });
+      if (last != list.end()) std::rotate(list.begin(), last, last + 1);
+    }
+  }
 
   const Model& model_;
   const Tagging& tagging_;
@@ -73,215 +273,6 @@ class ModuleValues {
   IdVector<ModuleId, Places> places_;
   IdVector<NodeId, bool> is_member_;  // of the module that its tag names
 };
-
-ModuleValues::ModuleValues(const Model& model, const Tagging& tagging,
-                           const sizes::Shapes& shapes)
-    : model_(model),
-      tagging_(tagging),
-      shapes_(shapes),
-      outputs_(tagging.modules.size()),
-      inputs_(tagging.modules.size()),
-      places_(tagging.modules.size()) {
-  FindPlaces();
-  FindMembers();
-  FindOutputs();
-  FindInputs();
-  PreferData(outputs_);
-  PreferData(inputs_);
-  PutResultsFirst();
-}
-
-void ModuleValues::FindPlaces() {
-  for (const NodeId node : model_.Nodes()) {
-    if (!tagging_.tags[node].tagged()) continue;
-    Places& places = places_[tagging_.tags[node].module];
-    const Graph* graph = &model_[model_[node].graph];
-    bool inside = false;
-    while (graph->kind == GraphKind::kSubgraph) {
-      inside = true;
-      graph = &model_[graph->parent];
-    }
-    places.function |= graph->kind == GraphKind::kFunction;
-    places.subgraph |= inside;
-    places.main |= graph->kind == GraphKind::kMain && !inside;
-  }
-  RollUp(tagging_.modules, places_, [](Places& around, const Places& places) {
-    around.main |= places.main;
-    around.subgraph |= places.subgraph;
-    around.function |= places.function;
-  });
-}
-
-// A module ends with nodes that have evidence. A node that takes their result
-// apart, such as a Split of torch.chunk without metadata, may be its caller's:
-// so it is if only nodes outside, or a further call of the module, read it.
-void ModuleValues::FindMembers() {
-  const ModuleTree& tree = tagging_.modules;
-  IdVector<ModuleId, NodeId> first(tree.size(), kNo<NodeId>);
-  for (const NodeId node : model_.Nodes()) {
-    const Tag& tag = tagging_.tags[node];
-    is_member_.Add(tag.tagged());
-    if (!tag.tagged()) continue;
-    if (first[tag.module] == kNo<NodeId>) first[tag.module] = node;
-    const auto inputs = model_.Inputs(node);
-    if (tag.confidence > Confidence::kLow || tag.source == Source::kStructure ||
-        tag.module == ModuleTree::kRoot || model_.Outputs(node).size() < 2 ||
-        inputs.empty() || inputs[0] == kNo<ValueId> ||
-        !Describe(FindOp(model_.OpType(node))).kinds.HasAnyOf(OpKind::kSlice)) {
-      continue;
-    }
-    const NodeId maker = model_.Producer(inputs[0]);
-    is_member_[node] = maker == kNo<NodeId> || !tagging_.tags[maker].tagged() ||
-                       tagging_.tags[maker].confidence == Confidence::kLow;
-  }
-  for (const NodeId node : model_.Nodes()) {
-    const Tag& tag = tagging_.tags[node];
-    if (is_member_[node] || !tag.tagged()) continue;
-    for (const ValueId value : model_.Outputs(node)) {
-      if (value == kNo<ValueId>) continue;
-      for (const NodeId reader : model_.Consumers(value)) {
-        const Tag& read = tagging_.tags[reader];
-        is_member_[node] =
-            is_member_[node] ||
-            (read.tagged() && first[read.module] > node &&
-             tree.CommonAncestor(read.module, tag.module) == tag.module);
-      }
-    }
-  }
-}
-
-ModuleId ModuleValues::ModuleOf(NodeId node) const {
-  return is_member_[node] ? tagging_.tags[node].module : ModuleTree::kRoot;
-}
-
-// A value leaves every module from its maker's up to the first that holds all
-// of its readers, too.
-void ModuleValues::FindOutputs() {
-  const ModuleTree& tree = tagging_.modules;
-  for (const NodeId node : model_[GraphId{0}].nodes) {
-    if (!is_member_[node]) continue;
-    const ModuleId maker = tagging_.tags[node].module;
-    for (const ValueId value : model_.Outputs(node)) {
-      if (value == kNo<ValueId>) continue;
-      ModuleId around = maker;
-      for (const NodeId reader : model_.Consumers(value)) {
-        around = tree.CommonAncestor(around, ModuleOf(reader));
-      }
-      const bool returned = model_[value].is_output;
-      for (ModuleId id = maker; id != kNo<ModuleId>; id = tree.Parent(id)) {
-        if (!returned && tree.Depth(id) <= tree.Depth(around)) break;
-        outputs_[id].push_back(value);
-      }
-    }
-  }
-}
-
-void ModuleValues::FindInputs() {
-  const ModuleTree& tree = tagging_.modules;
-  for (const NodeId node : model_[GraphId{0}].nodes) {
-    if (!is_member_[node]) continue;
-    const ModuleId reader = tagging_.tags[node].module;
-    for (const ValueId value : edit::ReadsOf(model_, node)) {
-      if (model_.InitializerOf(value) != nullptr) continue;
-      const NodeId maker = model_.Producer(value);
-      const ModuleId around =
-          maker == kNo<NodeId> ? ModuleTree::kRoot
-                               : tree.CommonAncestor(reader, ModuleOf(maker));
-      for (ModuleId id = reader; tree.Depth(id) > tree.Depth(around);
-           id = tree.Parent(id)) {
-        inputs_[id].push_back(value);
-      }
-    }
-  }
-  // Each once, where it is first read. A module may have as many inputs as the
-  // file has nodes: they are marked, not searched.
-  IdVector<ValueId, ModuleId> listed(model_.value_count(), kNo<ModuleId>);
-  for (const ModuleId id : AllIds<ModuleId>(inputs_.size())) {
-    std::erase_if(inputs_[id], [&](ValueId value) {
-      return std::exchange(listed[value], id) == id;
-    });
-  }
-}
-
-// Leaves out what is not preferred, where a list has something that is.
-template <typename IsPreferred>
-void ModuleValues::Prefer(Lists& lists, IsPreferred is_preferred) {
-  for (std::vector<ValueId>& list : lists) {
-    if (std::none_of(list.begin(), list.end(), is_preferred)) continue;
-    list.erase(
-        std::remove_if(list.begin(), list.end(),
-                       [&](ValueId value) { return !is_preferred(value); }),
-        list.end());
-  }
-}
-
-// A mask depends on data of an input, but it is not what the module computes.
-bool ModuleValues::IsMask(ValueId value) const {
-  const NodeId maker = model_.Producer(value);
-  if (maker == kNo<NodeId> || !tagging_.tags[maker].tagged()) return false;
-  switch (tagging_.roles[tagging_.tags[maker].role].type) {
-    case RoleType::kMask:
-    case RoleType::kShape:
-    case RoleType::kConstant:
-      return true;
-    default:
-      return false;
-  }
-}
-
-void ModuleValues::PreferData(Lists& lists) const {
-  const GraphFacts graph(model_);
-  const auto quantizer_of = [&](ValueId value) {
-    const NodeId maker = model_.Producer(value);
-    return maker != kNo<NodeId> && graph.ops.Is(maker, {OpKind::kQuantizer})
-               ? maker
-               : kNo<NodeId>;
-  };
-  Prefer(lists, [&](ValueId value) { return graph.data.Contains(value); });
-  // Not the scale and the zero point that a quantizer gives beside its result.
-  Prefer(lists, [&](ValueId value) {
-    const NodeId quantizer = quantizer_of(value);
-    return quantizer == kNo<NodeId> || model_.Outputs(quantizer)[0] == value;
-  });
-  // A result may be on 8 bits; wider integers are indices and sums.
-  Prefer(lists, [&](ValueId value) {
-    const std::int32_t type = shapes_.TypeOf(value);
-    return type != kBool && (!IsInteger(type) || BitsPerElement(type) <= 8);
-  });
-  Prefer(lists, [&](ValueId value) { return !IsMask(value); });
-  // What is there before a quantizer is not listed again behind it.
-  IdVector<ValueId, std::size_t> listed(model_.value_count(), 0);
-  std::size_t number = 0;
-  for (std::vector<ValueId>& list : lists) {
-    ++number;
-    for (const ValueId value : list) listed[value] = number;
-    std::erase_if(list, [&](ValueId value) {
-      const NodeId quantizer = quantizer_of(value);
-      return quantizer != kNo<NodeId> && !model_.Inputs(quantizer).empty() &&
-             model_.Inputs(quantizer)[0] != kNo<ValueId> &&
-             listed[model_.Inputs(quantizer)[0]] == number;
-    });
-  }
-}
-
-// What the first layer makes for all layers, such as a mask or an activated
-// embedding, is made before the layer's own result.
-void ModuleValues::PutResultsFirst() {
-  IdVector<NodeId, std::uint32_t> made(model_.node_count(), 0);
-  std::uint32_t count = 0;
-  for (const NodeId node : ExecutionOrder(model_, GraphId{0})) {
-    made[node] = ++count;
-  }
-  for (std::vector<ValueId>& list : outputs_) {
-    // Of the results of one node, the first is the main one.
-    const auto last =
-        std::max_element(list.begin(), list.end(), [&](ValueId a, ValueId b) {
-          return made[model_.Producer(a)] < made[model_.Producer(b)];
-        });
-    if (last != list.end()) std::rotate(list.begin(), last, last + 1);
-  }
-}
-
 // ---------------------------------------------------------------- taps
 // A value that becomes an output of the graph.
 struct Tap {
