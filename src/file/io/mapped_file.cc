@@ -190,7 +190,9 @@ void MappedFile::Release(std::uint64_t begin, std::uint64_t end) const {
   // In memory only, the pages are the sole copy.
   if (fd() < 0) return;
   const auto page = io::PageSize();
-  begin = (begin + page - 1) / page * page;
+  // The walk has left the beginning of this page behind, too. Kept, one page of
+  // each step would add up: 60 MB for 10 GB in steps of 256 KiB.
+  begin = begin / page * page;
   end = end / page * page;
   if (begin >= end || end > mapped_) return;
   io::ReleasePages(data_ + begin, static_cast<std::size_t>(end - begin));

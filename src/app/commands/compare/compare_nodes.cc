@@ -181,9 +181,11 @@ void CompareWeights(const Model& a, NodeId node_a, const Model& b,
     const Initializer* const x = a.InitializerOf(old);
     const Initializer* const y = b.InitializerOf(now);
     if (x == nullptr || y == nullptr) return;
-    if (!std::ranges::equal(a.Dims(*x), b.Dims(*y))) {
-      differences.push_back(fmt::format("weight {} -> {}", ListText(a.Dims(*x)),
-                                        ListText(b.Dims(*y))));
+    const auto was = a.Dims(*x);
+    const auto is = b.Dims(*y);
+    if (!std::equal(was.begin(), was.end(), is.begin(), is.end())) {
+      differences.push_back(
+          fmt::format("weight {} -> {}", ListText(was), ListText(is)));
     }
     if (x->data_type != y->data_type) {
       differences.push_back(fmt::format(
