@@ -6,7 +6,7 @@
 // Names are invented; which nodes are together is found. Four steps: an order
 // of the nodes that does not depend on the file's (flow.h), the smallest
 // modules (atoms.h), closed regions and units (regions.h, units.h), repeats of
-// units (repeats.h). Then every range of atoms gets a name (arrange.h).
+// units (repeats.cc). Then every range of atoms gets a name (arrange.h).
 // docs/how/structure.md has the figures.
 #ifndef ONNX_TAG_CLUES_STRUCTURE_STRUCTURE_H_
 #define ONNX_TAG_CLUES_STRUCTURE_STRUCTURE_H_

@@ -22,7 +22,7 @@ enum class Role : std::uint8_t {
   kRecurrent,
   kConv,
   kAttention,
-  kRun,  // of blocks: see repeats.h
+  kRun,  // of blocks: see below
 };
 
 struct Unit {

@@ -30,7 +30,7 @@ constexpr double kAllExplained = 0.999;
 // configuration added names that are not in the catalogue.
 constexpr double kLooselyExplained = 0.85;
 
-// The least weight of names (common_names.h) that prove a family of a library.
+// The least weight of names (WeightOf) that prove a family of a library.
 // Measured: what plain networks share with a family weighs 0.0, the right
 // families of the larger set weigh 1.7 and more.
 constexpr double kDistinctive = 1.5;
