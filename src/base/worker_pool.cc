@@ -2,6 +2,7 @@
 #include "base/worker_pool.h"
 
 #include <algorithm>
+#include <exception>
 #include <system_error>
 #include <utility>
 
@@ -22,7 +23,12 @@ WorkerPool::WorkerPool(std::size_t threads, std::size_t jobs,
 
 WorkerPool::~WorkerPool() {
   Stop();
+  Join();
+}
+
+void WorkerPool::Join() {
   for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
 }
 
 void WorkerPool::Work() {
@@ -30,6 +36,24 @@ void WorkerPool::Work() {
     const std::size_t index = next_++;
     if (index >= jobs_) return;
     job_(index);
+  }
+}
+
+void RunOnAllCores(std::size_t jobs,
+                   const std::function<void(std::size_t)>& job) {
+  if (jobs == 1) return job(0);
+  std::vector<std::exception_ptr> errors(jobs);
+  const auto run = [&](std::size_t i) {
+    try {
+      job(i);
+    } catch (...) {
+      errors[i] = std::current_exception();
+    }
+  };
+  WorkerPool(std::max(1u, std::thread::hardware_concurrency()), jobs, run)
+      .Join();
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
   }
 }
 

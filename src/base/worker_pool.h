@@ -38,6 +38,8 @@ class WorkerPool {
 
   // Starts no more jobs. Running jobs continue to their end.
   void Stop() { stopped_ = true; }
+  // Waits until all jobs have run.
+  void Join();
 
  private:
   void Work();
@@ -48,6 +50,10 @@ class WorkerPool {
   std::atomic<bool> stopped_{false};
   std::vector<std::thread> threads_;
 };
+
+// Runs each job once and waits for all. Rethrows the first exception.
+void RunOnAllCores(std::size_t jobs,
+                   const std::function<void(std::size_t)>& job);
 
 // A queue from several threads to one waiting thread, first in, first out.
 template <typename T>

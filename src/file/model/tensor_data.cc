@@ -3,8 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
+#include "base/bit_cast.h"
 #include "base/parse_number.h"
 #include "file/model/attributes.h"
 #include "file/model/element_types.h"
@@ -92,14 +93,15 @@ TensorData ReadHeader(Bytes bytes) {
 
 }  // namespace
 
-double HalfOf(std::uint16_t bits) {
-  const int exponent = bits >> 10 & 31;
-  const int fraction = bits & 1023;
-  if (exponent == 31) return std::nan("");
-  const double size = exponent == 0
-                          ? std::ldexp(fraction, -24)
-                          : std::ldexp(fraction + 1024, exponent - 25);
-  return (bits & 0x8000) != 0 ? -size : size;
+double HalfOf(std::uint16_t half) {
+  const std::uint32_t sign = (half & 0x8000u) << 16;
+  const std::uint32_t rest = (half & 0x7fffu) << 13;
+  // The exponent is 112 too small, also of numbers without a leading 1.
+  const std::uint32_t size =
+      (half & 0x7c00) == 0x7c00
+          ? rest | 0x7f800000
+          : BitCast<std::uint32_t>(BitCast<float>(rest) * 0x1p112f);
+  return BitCast<float>(sign | size);
 }
 
 TensorType ReadTensorType(Bytes tensor) { return ReadHeader(tensor); }
@@ -109,14 +111,21 @@ TensorData ReadTensorData(Bytes bytes) {
   // The width of an element must be known before.
   const std::size_t width = WidthOf(tensor.data_type);
   bool readable = true;
+  Bytes list;  // the only one, as raw_data has it
   FieldReader data(bytes);
   for (Field field; data.Next(field);) {
     switch (field.number) {
       case TensorProto::kFloatData.number:
+      case TensorProto::kDoubleData.number:
+        if (field.IsBytes() && list.empty() && tensor.converted.empty()) {
+          list = field.bytes;
+          break;
+        }
+        [[fallthrough]];
       case TensorProto::kInt32Data.number:
       case TensorProto::kInt64Data.number:
-      case TensorProto::kDoubleData.number:
       case TensorProto::kUint64Data.number:
+        tensor.converted += std::exchange(list, Bytes());
         readable &= AppendTyped(field, width, tensor.converted);
         break;
       case TensorProto::kStringData.number:
@@ -128,6 +137,7 @@ TensorData ReadTensorData(Bytes bytes) {
     }
   }
   if (!readable) tensor.converted.clear();
+  if (!list.empty()) tensor.raw = list;
   return tensor;
 }
 

@@ -30,73 +30,43 @@ constexpr struct {
     {"U16", kUint16, 2}, {"U32", kUint32, 4},  {"U64", kUint64, 8},
     {"BOOL", kBool, 1},  {"F8_E4M3", 0, 1},    {"F8_E5M2", 0, 1}};
 
-float FloatOfHalf(std::uint16_t half) {
-  const std::uint32_t sign = (half & 0x8000u) << 16;
-  const std::uint32_t rest = (half & 0x7fffu) << 13;
-  if ((half & 0x7c00) == 0x7c00)
-    return BitCast<float>(sign | 0x7f800000 | rest);
-  // The exponent is 112 too small, also of numbers without a leading 1.
-  const float number = BitCast<float>(rest) * 0x1p112f;
-  return BitCast<float>(BitCast<std::uint32_t>(number) | sign);
-}
-
 float FloatAt(std::int32_t type, const char* at) {
+  const auto read = [&](auto number) {
+    std::memcpy(&number, at, sizeof number);
+    return number;
+  };
   switch (type) {
-    case kFloat: {
-      float number = 0;
-      std::memcpy(&number, at, sizeof number);
-      return number;
-    }
-    case kDouble: {
-      double number = 0;
-      std::memcpy(&number, at, sizeof number);
-      return static_cast<float>(number);
-    }
-    default: {
-      std::uint16_t bits = 0;
-      std::memcpy(&bits, at, sizeof bits);
-      return type == kBfloat16 ? BitCast<float>(std::uint32_t{bits} << 16)
-                               : FloatOfHalf(bits);
-    }
+    case kFloat:
+      return read(0.0F);
+    case kDouble:
+      return static_cast<float>(read(0.0));
+    case kBfloat16:
+      return BitCast<float>(std::uint32_t{read(std::uint16_t{0})} << 16);
+    default:
+      return static_cast<float>(HalfOf(read(std::uint16_t{0})));
   }
 }
 
-CheckpointTensor ReadEntry(json::Reader& reader, std::string_view name,
-                           Bytes data) {
-  CheckpointTensor tensor{std::string(name)};
-  std::string type;
-  std::vector<std::uint64_t> offsets;
-  reader.ForEachMember([&](std::string_view key) {
-    if (key == "dtype") type = reader.String();
-    if (key == "shape") {
-      reader.ForEachItem([&] {
-        tensor.dims.push_back(
-            static_cast<std::int64_t>(reader.Whole(std::uint64_t{1} << 48)));
-      });
-    }
-    if (key == "data_offsets") {
-      reader.ForEachItem([&] { offsets.push_back(reader.Whole()); });
-    }
-  });
+CheckpointTensor Checked(const SafetensorsEntry& entry, Bytes data) {
   const auto row =
       std::find_if(std::begin(kSafetensorsTypes), std::end(kSafetensorsTypes),
-                   [&](const auto& known) { return known.name == type; });
+                   [&](const auto& known) { return known.name == entry.type; });
   if (row == std::end(kSafetensorsTypes)) {
-    Fail(ErrorKind::kUsage, "{}: has an unknown type: {}", name, type);
+    Fail(ErrorKind::kUsage, "{}: has an unknown type: {}", entry.name,
+         entry.type);
   }
-  tensor.type = row->type;
-  tensor.count = CountElements(tensor.dims);
-  if (offsets.size() != 2 || offsets[0] > offsets[1] ||
-      offsets[1] > data.size()) {
+  if (!entry.IsIn(data)) {
     Fail(ErrorKind::kUsage, "{}: its bytes are not in the file, which has {}",
-         name, Count(data.size(), "byte"));
+         entry.name, Count(data.size(), "byte"));
   }
-  if (tensor.count * row->bytes != offsets[1] - offsets[0]) {
-    Fail(ErrorKind::kUsage, "{}: {} of {} do not fit into {} bytes", name,
-         DimsText(tensor.dims), type, offsets[1] - offsets[0]);
+  CheckpointTensor tensor{entry.name, row->type, entry.dims,
+                          CountElements(entry.dims), entry.In(data)};
+  // 2^63 times 4 would be 0.
+  if (tensor.count > tensor.bytes.size() ||
+      tensor.count * row->bytes != tensor.bytes.size()) {
+    Fail(ErrorKind::kUsage, "{}: {} of {} do not fit into {} bytes", entry.name,
+         DimsText(entry.dims), entry.type, tensor.bytes.size());
   }
-  tensor.bytes = data.substr(static_cast<std::size_t>(offsets[0]),
-                             static_cast<std::size_t>(offsets[1] - offsets[0]));
   return tensor;
 }
 
@@ -154,31 +124,50 @@ void LoadFloats(const CheckpointTensor& tensor, std::uint64_t begin,
   }
 }
 
-SafetensorsParts SplitSafetensors(Bytes file) {
-  if (file.size() < kHeadLength) {
-    Fail(ErrorKind::kUsage, "not a .safetensors file: it has {} bytes",
-         file.size());
-  }
+bool SafetensorsEntry::IsIn(Bytes data) const {
+  return offsets.size() == 2 && offsets[0] <= offsets[1] &&
+         offsets[1] <= data.size();
+}
+
+SafetensorsParts ReadSafetensorsHead(Bytes file) {
   std::uint64_t size = 0;
-  for (std::size_t i = kHeadLength; i-- > 0;) {
+  for (std::size_t i = std::min(file.size(), kHeadLength); i-- > 0;) {
     size = size << 8 | static_cast<unsigned char>(file[i]);
   }
-  if (size > kMostHead || size > file.size() - kHeadLength) {
+  if (file.size() < kHeadLength || size > kMostHead ||
+      size > file.size() - kHeadLength) {
     Fail(ErrorKind::kUsage,
-         "not a .safetensors file: its head would have {} bytes", size);
+         "not a .safetensors file: it has {} bytes, its head would have {}",
+         file.size(), size);
   }
-  const auto length = static_cast<std::size_t>(size);
-  return {file.substr(kHeadLength, length), file.substr(kHeadLength + length)};
+  SafetensorsParts parts{{}, file.substr(kHeadLength + size)};
+  json::Reader reader(file.substr(kHeadLength, size));
+  reader.ForEachMember([&](std::string_view name) {
+    if (name == "__metadata__") return;
+    SafetensorsEntry entry{std::string(name)};
+    reader.ForEachMember([&](std::string_view key) {
+      if (key == "dtype") entry.type = reader.String();
+      if (key == "data_offsets") {
+        reader.ForEachItem([&] { entry.offsets.push_back(reader.Whole()); });
+      }
+      if (key != "shape") return;
+      entry.has_dims = true;
+      reader.ForEachItem([&] {
+        entry.dims.push_back(
+            static_cast<std::int64_t>(reader.Whole(std::uint64_t{1} << 48)));
+      });
+    });
+    parts.entries.push_back(std::move(entry));
+  });
+  return parts;
 }
 
 std::vector<CheckpointTensor> ReadSafetensorsTensors(Bytes file) {
-  const SafetensorsParts parts = SplitSafetensors(file);
+  const SafetensorsParts parts = ReadSafetensorsHead(file);
   std::vector<CheckpointTensor> tensors;
-  json::Reader reader(parts.head);
-  reader.ForEachMember([&](std::string_view name) {
-    if (name == "__metadata__") return;
-    tensors.push_back(ReadEntry(reader, name, parts.data));
-  });
+  for (const SafetensorsEntry& entry : parts.entries) {
+    tensors.push_back(Checked(entry, parts.data));
+  }
   RefuseOverlaps(tensors);
   return tensors;
 }

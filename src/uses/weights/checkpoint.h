@@ -39,17 +39,26 @@ std::string DimsText(const std::vector<std::int64_t>& dims);
 void LoadFloats(const CheckpointTensor& tensor, std::uint64_t begin,
                 std::uint64_t count, float* to);
 
-// The two parts of a .safetensors file: JSON, and the bytes of the tensors.
-// Throws Error(kUsage).
+// What the head of a .safetensors file says of a tensor.
+struct SafetensorsEntry {
+  std::string name;
+  std::string type = {};
+  bool has_dims = false;
+  std::vector<std::int64_t> dims = {};
+  std::vector<std::uint64_t> offsets = {};
+
+  // Whether its bytes are in `data`, and they.
+  bool IsIn(Bytes data) const;
+  Bytes In(Bytes data) const {
+    return data.substr(offsets[0], offsets[1] - offsets[0]);
+  }
+};
+// The head, and the bytes of the tensors. Throws Error(kUsage).
 struct SafetensorsParts {
-  Bytes head;
+  std::vector<SafetensorsEntry> entries;
   Bytes data;
 };
-SafetensorsParts SplitSafetensors(Bytes file);
-
-// The tensors of a .safetensors file; every size and offset is checked. Throws
-// Error(kUsage).
-std::vector<CheckpointTensor> ReadSafetensorsTensors(Bytes file);
+SafetensorsParts ReadSafetensorsHead(Bytes file);
 
 // The tensors of a file that torch.save() wrote: a zip with a pickle, of which
 // only the few instructions of state dicts are understood. Throws

@@ -1,6 +1,7 @@
 #include "uses/weights/lora.h"
 
-#include <algorithm>
+#include <fmt/core.h>
+
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -25,18 +26,11 @@ struct LoraConfig {
   Patterns alphas = {};
 };
 
-constexpr std::string_view kUnsupported[] = {"use_dora",
-                                             "modules_to_save",
-                                             "lora_bias",
-                                             "layer_replication",
-                                             "use_qalora",
-                                             "trainable_token_indices",
-                                             "alora_invocation_tokens",
-                                             "use_bdlora",
-                                             "arrow_config",
-                                             "target_parameters",
-                                             "kasa_config",
-                                             "monteclora_config"};
+// Refused where they are set.
+constexpr std::string_view kUnsupported =
+    " use_dora modules_to_save lora_bias layer_replication use_qalora "
+    "trainable_token_indices alora_invocation_tokens use_bdlora arrow_config "
+    "target_parameters kasa_config monteclora_config ";
 
 bool IsSet(json::Reader& reader) {
   switch (reader.Peek()) {
@@ -63,8 +57,8 @@ LoraConfig ReadConfig(const std::string& text) {
       if (key.find_first_of("^$*+?()[]{}|\\") != std::string_view::npos) {
         Fail(ErrorKind::kUsage, "has a pattern that is not supported: {}", key);
       }
-      std::string pattern(key);
-      to.emplace_back(std::move(pattern), reader.Number());
+      const std::string pattern(key);
+      to.emplace_back(pattern, reader.Number());
     });
   };
   reader.ForEachMember([&](std::string_view key) {
@@ -85,8 +79,8 @@ LoraConfig ReadConfig(const std::string& text) {
       patterns(config.ranks);
     } else if (key == "alpha_pattern") {
       patterns(config.alphas);
-    } else if (std::find(std::begin(kUnsupported), std::end(kUnsupported),
-                         key) != std::end(kUnsupported)) {
+    } else if (kUnsupported.find(fmt::format(" {} ", key)) !=
+               std::string_view::npos) {
       if (IsSet(reader)) {
         Fail(ErrorKind::kUsage, "uses {}, which is not supported", key);
       }

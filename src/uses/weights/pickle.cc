@@ -2,8 +2,10 @@
 // small machine. This machine knows the instructions that state dicts use, and
 // calls nothing: the few functions that they name are read as data.
 #include <algorithm>
+#include <deque>
 #include <map>
-#include <memory>
+#include <string>
+#include <vector>
 
 #include "file/model/element_types.h"
 #include "file/model/tensor_data.h"
@@ -74,8 +76,6 @@ std::map<std::string_view, Bytes> ReadZip(Bytes file) {
   return files;
 }
 
-struct Item;
-using ItemRef = std::shared_ptr<Item>;
 struct Item {
   enum class Kind {
     kNone,
@@ -90,13 +90,14 @@ struct Item {
   };
   Kind kind = Kind::kNone;
   std::int64_t number = 0;
-  std::string text = {};            // of kText; "module name" of kName
-  std::vector<ItemRef> items = {};  // of a dict: key, value, key, value
-  std::int32_t type = 0;            // of storages and tensors
+  std::string text = {};          // of kText; "module name" of kName
+  std::vector<Item*> items = {};  // of a dict: key, value, key, value
+  std::int32_t type = 0;          // of storages and tensors
   Bytes bytes = {};
   std::vector<std::int64_t> dims = {};
 };
 using Kind = Item::Kind;
+using Items = std::vector<Item*>;
 
 constexpr struct {
   std::string_view name;
@@ -118,170 +119,128 @@ class Machine {
     code_ = at->second;
   }
 
-  ItemRef Run() {
+  // Valid as long as the machine.
+  const Item& Run() {
+    using M = Machine;
+    struct Instruction {
+      unsigned char op;
+      void (*run)(M&);
+    };
+    static constexpr Instruction kInstructions[] = {
+        {0x80, [](M& m) { m.Take(1); }},  // PROTO
+        {'(', [](M& m) { m.Push({Kind::kMark}); }},
+        {'N', [](M& m) { m.Push({}); }},
+        {0x88, [](M& m) { m.PushNumber(1); }},
+        {0x89, [](M& m) { m.PushNumber(0); }},
+        {'K', [](M& m) { m.PushNumber(m.Whole(1)); }},
+        {'M', [](M& m) { m.PushNumber(m.Whole(2)); }},
+        {'J', [](M& m) { m.PushNumber(std::int32_t(m.Whole(4))); }},
+        {0x8a, [](M& m) { m.PushNumber(m.Whole(m.Size(1))); }},
+        {'G', [](M& m) { m.Take(8), m.PushNumber(0); }},  // of no use
+        {'X', [](M& m) { m.PushText(Kind::kText, m.Take(m.Size(4))); }},
+        {'c', [](M& m) { m.PushText(Kind::kName, m.Lines()); }},
+        {'}', [](M& m) { m.Push({Kind::kDict}); }},
+        {']', [](M& m) { m.Push({Kind::kList}); }},
+        {')', [](M& m) { m.Push({Kind::kList}); }},
+        {'t', [](M& m) { m.PushList(m.PopMarked()); }},
+        {0x85, [](M& m) { m.PushList(m.PopMany(1)); }},
+        {0x86, [](M& m) { m.PushList(m.PopMany(2)); }},
+        {0x87, [](M& m) { m.PushList(m.PopMany(3)); }},
+        {'e', [](M& m) { m.Extend(m.PopMarked()); }},
+        {'u', [](M& m) { m.Extend(m.PopMarked()); }},
+        {'a', [](M& m) { m.Extend(m.PopMany(1)); }},
+        {'s', [](M& m) { m.Extend(m.PopMany(2)); }},
+        {'b', [](M& m) { m.Pop(); }},  // BUILD: _metadata
+        {'q', [](M& m) { m.memo_[m.Size(1)] = m.Top(); }},
+        {'r', [](M& m) { m.memo_[m.Size(4)] = m.Top(); }},
+        {'h', [](M& m) { m.Recall(m.Size(1)); }},
+        {'j', [](M& m) { m.Recall(m.Size(4)); }},
+        {'Q', [](M& m) { m.Push(m.StorageOf(*m.Pop())); }},  // BINPERSID
+        {'R', [](M& m) { m.Push(m.Call(m.PopMany(2))); }}};
     while (true) {
       const auto op = static_cast<unsigned char>(Take(1)[0]);
-      switch (op) {
-        case 0x80:
-          Take(1);
-          break;  // PROTO
-        case '.':
-          return Pop();  // STOP
-        case '(':
-          Push({Kind::kMark});
-          break;
-        case 'N':
-          Push({});
-          break;
-        case 0x88:
-        case 0x89:
-          Push({Kind::kNumber, op == 0x88});
-          break;
-        case 'K':
-          Push({Kind::kNumber, Whole(1)});
-          break;
-        case 'M':
-          Push({Kind::kNumber, Whole(2)});
-          break;
-        case 'J':
-          Push({Kind::kNumber, static_cast<std::int32_t>(Whole(4))});
-          break;
-        case 0x8a: {  // LONG1
-          const auto size = static_cast<std::size_t>(Whole(1));
-          if (size > 8)
-            Fail(ErrorKind::kUsage, "has a number of {} bytes", size);
-          Push({Kind::kNumber, Whole(size)});
-          break;
-        }
-        case 'G':
-          Take(8);
-          Push({Kind::kNumber});
-          break;  // a float: of no use
-        case 'X': {
-          const std::int64_t size = Whole(4);
-          Push({Kind::kText, 0,
-                std::string(Take(static_cast<std::uint64_t>(size)))});
-          break;
-        }
-        case 'c': {  // GLOBAL
-          const std::string module(Line());
-          Push({Kind::kName, 0, module + " " + std::string(Line())});
-          break;
-        }
-        case '}':
-          Push({Kind::kDict});
-          break;
-        case ']':
-        case ')':
-          Push({Kind::kList});
-          break;
-        case 't':
-          PushList(PopMarked());
-          break;
-        case 0x85:
-        case 0x86:
-        case 0x87: {  // TUPLE1 to TUPLE3
-          std::vector<ItemRef> items(op - 0x84u);
-          for (std::size_t i = items.size(); i-- > 0;) items[i] = Pop();
-          PushList(std::move(items));
-          break;
-        }
-        case 'e':
-        case 'u': {  // APPENDS, SETITEMS
-          const std::vector<ItemRef> items = PopMarked();
-          std::vector<ItemRef>& to = Top()->items;
-          to.insert(to.end(), items.begin(), items.end());
-          break;
-        }
-        case 'a': {
-          const ItemRef item = Pop();
-          Top()->items.push_back(item);
-          break;
-        }
-        case 's': {
-          const ItemRef value = Pop();
-          const ItemRef key = Pop();
-          Top()->items.push_back(key);
-          Top()->items.push_back(value);
-          break;
-        }
-        case 'b':
-          Pop();
-          break;  // BUILD: _metadata
-        case 'q':
-          memo_[Whole(1)] = Top();
-          break;
-        case 'r':
-          memo_[Whole(4)] = Top();
-          break;
-        case 'h':
-          Recall(Whole(1));
-          break;
-        case 'j':
-          Recall(Whole(4));
-          break;
-        case 'Q':
-          Push(StorageOf(*Pop()));
-          break;  // BINPERSID
-        case 'R': {
-          const ItemRef arguments = Pop();
-          Call(*Pop(), *arguments);
-          break;
-        }
-        default:
-          Fail(ErrorKind::kUsage,
-               "its pickle has an instruction that state dicts do not use: {}",
-               int{op});
+      if (op == '.') return *Pop();  // STOP
+      const auto row =
+          std::find_if(std::begin(kInstructions), std::end(kInstructions),
+                       [&](const Instruction& one) { return one.op == op; });
+      if (row == std::end(kInstructions)) {
+        Fail(ErrorKind::kUsage,
+             "its pickle has an instruction that state dicts do not use: {}",
+             int{op});
       }
+      row->run(*this);
     }
   }
 
  private:
+  [[noreturn]] static void FailDamaged() {
+    Fail(ErrorKind::kUsage, "its pickle is damaged");
+  }
   Bytes Take(std::uint64_t size) {
     const Bytes taken = PieceAt(code_, 0, size);
     code_.remove_prefix(size);
     return taken;
   }
-  std::int64_t Whole(std::size_t width) {
-    return static_cast<std::int64_t>(NumberAt(Take(width), 0, width));
+  std::uint64_t Size(std::size_t width) {
+    return NumberAt(Take(width), 0, width);
   }
-  Bytes Line() {
-    const std::size_t end = code_.find('\n');
+  std::int64_t Whole(std::size_t width) {
+    if (width > 8) Fail(ErrorKind::kUsage, "has a number of {} bytes", width);
+    return static_cast<std::int64_t>(Size(width));
+  }
+  // "module name" of two lines
+  std::string Lines() {
+    const std::size_t end = code_.find('\n', code_.find('\n') + 1);
     if (end == Bytes::npos) Fail(ErrorKind::kUsage, "is cut off");
-    return Take(end + 1).substr(0, end);
+    std::string text(Take(end + 1).substr(0, end));
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return text;
   }
   void Push(Item item) {
-    stack_.push_back(std::make_shared<Item>(std::move(item)));
+    items_.push_back(std::move(item));
+    stack_.push_back(&items_.back());
   }
-  void PushList(std::vector<ItemRef> items) {
+  void PushNumber(std::int64_t number) { Push({Kind::kNumber, number}); }
+  void PushText(Kind kind, Bytes text) { Push({kind, 0, std::string(text)}); }
+  void PushList(Items items) {
     Push({Kind::kList});
     Top()->items = std::move(items);
   }
-  ItemRef Top() {
-    if (stack_.empty()) Fail(ErrorKind::kUsage, "its pickle is damaged");
+  void Extend(const Items& items) {
+    Items& to = Top()->items;
+    to.insert(to.end(), items.begin(), items.end());
+  }
+  Item* Top() {
+    if (stack_.empty()) FailDamaged();
     return stack_.back();
   }
-  ItemRef Pop() {
-    ItemRef top = Top();
+  Item* Pop() {
+    Item* const top = Top();
     stack_.pop_back();
     return top;
   }
-  std::vector<ItemRef> PopMarked() {
-    std::vector<ItemRef> items;
-    while (Top()->kind != Kind::kMark) items.push_back(Pop());
-    Pop();
-    std::reverse(items.begin(), items.end());
+  Items PopMany(std::size_t count) {
+    Items items(count);
+    while (count > 0) items[--count] = Pop();
     return items;
   }
-  void Recall(std::int64_t index) {
+  Items PopMarked() {
+    std::size_t count = 0;
+    while (count < stack_.size() &&
+           stack_[stack_.size() - 1 - count]->kind != Kind::kMark) {
+      ++count;
+    }
+    Items items = PopMany(count);
+    Pop();
+    return items;
+  }
+  void Recall(std::uint64_t index) {
     const auto at = memo_.find(index);
-    if (at == memo_.end()) Fail(ErrorKind::kUsage, "its pickle is damaged");
+    if (at == memo_.end()) FailDamaged();
     stack_.push_back(at->second);
   }
   static const Item& ItemAt(const Item& list, std::size_t i, Kind kind) {
-    if (i >= list.items.size() || list.items[i]->kind != kind) {
-      Fail(ErrorKind::kUsage, "its pickle is damaged");
-    }
+    if (i >= list.items.size() || list.items[i]->kind != kind) FailDamaged();
     return *list.items[i];
   }
 
@@ -301,10 +260,12 @@ class Machine {
     Fail(ErrorKind::kUsage, "has tensors of an unknown type: {}", type);
   }
 
-  void Call(const Item& name, const Item& arguments) {
-    if (name.text == "collections OrderedDict") return Push({Kind::kDict});
+  Item Call(const Items& function) const {
+    const Item& name = *function[0];
+    const Item& arguments = *function[1];
+    if (name.text == "collections OrderedDict") return {Kind::kDict};
     if (name.text == "torch._utils _rebuild_parameter") {
-      return Push(ItemAt(arguments, 0, Kind::kTensor));
+      return ItemAt(arguments, 0, Kind::kTensor);
     }
     if (name.kind != Kind::kName ||
         name.text != "torch._utils _rebuild_tensor_v2") {
@@ -317,35 +278,40 @@ class Machine {
     const Item& storage = ItemAt(arguments, 0, Kind::kStorage);
     Item tensor{Kind::kTensor};
     tensor.type = storage.type;
-    for (const ItemRef& dim : ItemAt(arguments, 2, Kind::kList).items) {
+    for (const Item* dim : ItemAt(arguments, 2, Kind::kList).items) {
       tensor.dims.push_back(dim->number);
     }
-    std::int64_t stride = 1;
-    const std::vector<ItemRef>& strides =
-        ItemAt(arguments, 3, Kind::kList).items;
-    for (std::size_t i = tensor.dims.size(); i-- > 0;) {
-      if (strides.size() != tensor.dims.size())
-        Fail(ErrorKind::kUsage, "its pickle is damaged");
+    const Items& strides = ItemAt(arguments, 3, Kind::kList).items;
+    if (strides.size() != tensor.dims.size()) FailDamaged();
+    std::uint64_t stride = 1;
+    for (std::size_t i = strides.size(); i-- > 0;) {
       // Such a tensor has no numbers that stand one after another.
-      if (tensor.dims[i] != 1 && strides[i]->number != stride)
+      if (tensor.dims[i] != 1 &&
+          strides[i]->number != static_cast<std::int64_t>(stride)) {
         tensor.number = 1;
-      stride *= std::max<std::int64_t>(tensor.dims[i], 1);
+      }
+      stride *=
+          static_cast<std::uint64_t>(std::max<std::int64_t>(tensor.dims[i], 1));
     }
     const std::uint64_t width = BitsPerElement(tensor.type) / 8;
+    const std::uint64_t count = CountElements(tensor.dims);
     const auto offset =
         static_cast<std::uint64_t>(ItemAt(arguments, 1, Kind::kNumber).number);
-    if (offset > storage.bytes.size()) Fail(ErrorKind::kUsage, "is cut off");
-    tensor.bytes = tensor.number == 1
-                       ? Bytes()
-                       : PieceAt(storage.bytes, offset * width,
-                                 CountElements(tensor.dims) * width);
-    Push(std::move(tensor));
+    const std::uint64_t most = storage.bytes.size() / width;
+    if (offset > most || count > most - offset) {
+      Fail(ErrorKind::kUsage, "is cut off");
+    }
+    if (tensor.number == 0) {
+      tensor.bytes = storage.bytes.substr(offset * width, count * width);
+    }
+    return tensor;
   }
 
   const std::map<std::string_view, Bytes>& files_;
   Bytes code_;
-  std::vector<ItemRef> stack_;
-  std::map<std::int64_t, ItemRef> memo_;
+  std::deque<Item> items_;  // nested ones would be freed recursively
+  Items stack_;
+  std::map<std::uint64_t, Item*> memo_;
 };
 
 }  // namespace
@@ -356,30 +322,30 @@ std::vector<CheckpointTensor> ReadTorchTensors(Bytes file) {
   if (order != files.end() && order->second != "little") {
     Fail(ErrorKind::kUsage, "has numbers that are not little-endian");
   }
-  ItemRef top = Machine(files).Run();
+  Machine machine(files);
+  const Item* top = &machine.Run();
   // A checkpoint of a trainer holds the state dict beside other things.
   for (std::size_t i = 0; i + 1 < top->items.size(); i += 2) {
-    if (top->items[i]->text == "state_dict" &&
-        top->items[i + 1]->kind == Kind::kDict) {
-      top = top->items[i + 1];
-      break;
+    const Item* const value = top->items[i + 1];
+    if (top->items[i]->text != "state_dict" || value->kind != Kind::kDict) {
+      continue;
     }
+    top = value;
+    break;
   }
   std::vector<CheckpointTensor> tensors;
   for (std::size_t i = 0; i + 1 < top->items.size(); i += 2) {
+    const Item& name = *top->items[i];
     const Item& value = *top->items[i + 1];
-    if (value.kind != Kind::kTensor || top->items[i]->kind != Kind::kText)
-      continue;
-    CheckpointTensor tensor{top->items[i]->text, value.type, value.dims};
+    if (value.kind != Kind::kTensor || name.kind != Kind::kText) continue;
     if (value.number == 1) {
       Fail(ErrorKind::kUsage,
            "{}: its numbers do not stand one after another\n  save it with "
            ".contiguous()",
-           tensor.name);
+           name.text);
     }
-    tensor.count = CountElements(tensor.dims);
-    tensor.bytes = value.bytes;
-    tensors.push_back(std::move(tensor));
+    tensors.push_back({name.text, value.type, value.dims,
+                       CountElements(value.dims), value.bytes});
   }
   if (tensors.empty()) Fail(ErrorKind::kUsage, "holds no state dict");
   return tensors;

@@ -20,7 +20,6 @@
 
 namespace onnx_tag::weights {
 
-constexpr std::uint32_t kNoTensor = 0xffffffff;
 // Fewer numbers are equal by chance.
 constexpr std::uint64_t kWeak = 4;
 // Longer tensors of floats are parameters until something else is known.
@@ -38,7 +37,6 @@ struct QuantizedGroup {
 };
 
 constexpr std::uint64_t kMostPicked = std::uint64_t{1} << 20;
-constexpr std::string_view kOneNumber = "one number throughout";
 
 struct Norm {
   std::uint32_t weight, bias, mean, variance;
@@ -72,158 +70,107 @@ class Planner {
   using Values = Recipe::Values;
   using Style = Scheme::Style;
 
-  static Side SideOf(const Checkpoint& checkpoint);
-
   // The new parameters, and why some cannot be used.
   void FindNow();
-
-  bool Differs(std::uint32_t parameter) const { return differs_[parameter]; }
   bool FindsDifference(std::uint32_t parameter) const;
-
-  std::uint32_t FindParameter(const std::string& name) const;
-
   void FindNorms();
   void FindPrefix();
+
+  // kNoParameter or kNoTensor: there is none.
+  std::uint32_t FindParameter(const std::string& name) const;
   // The parameter that the graph calls this.
   std::uint32_t FindHinted(const std::string& name) const;
-
-  const Weight& HintOf(std::uint32_t tensor) const;
-
-  std::vector<std::uint32_t> Preferred(std::uint32_t tensor) const;
-
+  // The parameter whose name the tensor has.
+  std::uint32_t NamedParameter(std::uint32_t i) const;
   std::uint32_t TensorAt(NodeId node, std::size_t slot) const;
   std::uint32_t TensorNamed(const std::string& name) const;
-
-  // Whether it gives numbers of its first input, unchanged.
-  bool HandsOn(NodeId node) const;
-
   // The tensor there, or the one whose numbers arrive there.
   std::uint32_t QuantizedAt(NodeId node, std::size_t slot) const;
+  // Whether it gives numbers of its first input, unchanged.
+  bool HandsOn(NodeId node) const;
+  const Weight& HintOf(std::uint32_t tensor) const;
+  std::vector<std::uint32_t> Preferred(std::uint32_t tensor) const;
+  std::string ModuleOf(std::uint32_t parameter) const;
+  // Of a tensor that is not quantized.
+  Numbers NumbersOf(std::uint32_t i) const;
 
   void FindGroup(std::uint32_t i);
-
   bool FillNumbers(const Stored& stored, NodeId node, Op op,
                    QuantizedGroup& group) const;
 
   void MatchAll();
-
-  // Gives tensor `to` a part of what the recipe of tensor `from` makes.
-  void Take(std::uint32_t from, std::uint32_t to, Part part);
-
-  std::string Text(const Recipe& recipe, Part part, std::int32_t scale_type,
-                   std::int32_t type) const;
-
-  // Why new numbers for it cannot be made; "" if they can.
-  std::string WhyUnusable(const Recipe& recipe) const;
-
   Match MatchOne(std::uint32_t i) const;
-
-  // Tables [n, heads] that a tensor [heads, ...] may look rows up in, as
-  // relative positions do; and the row for each place.
-  std::vector<std::uint32_t> Tables(const Numbers& numbers) const;
-  Match PickRows(std::uint32_t one, const Numbers& numbers) const;
-
+  Match MatchQuantized(std::uint32_t i, const QuantizedGroup& group) const;
   // The first way to put the numbers together that `proves` believes.
   Match FindBase(std::uint32_t i, const Numbers& numbers,
                  const std::function<bool(Recipe&)>& proves) const;
-
-  static Numbers PlainNumbers(const Stored& stored);
-
-  bool Proves(const Recipe& recipe, std::uint32_t i) const;
-
-  // Whole numbers that a buffer of this name has.
-  Match MatchWhole(std::uint32_t i) const;
-
+  // Rows of a table that a tensor [..., heads, places] looks up, as relative
+  // positions do.
+  Match PickRows(std::uint32_t one, const Numbers& numbers,
+                 std::uint64_t places) const;
+  std::optional<Recipe> MatchScaled(const Numbers& numbers, std::uint32_t one,
+                                    std::uint32_t i) const;
+  bool Proves(const Made& made, Part part, std::uint32_t i) const;
   // The parameters that a changed tensor may come from, likely ones first.
   std::vector<std::uint32_t> SameCount(std::uint32_t i,
                                        std::uint64_t count) const;
-
   static Recipe Whole(std::uint32_t parameter, std::uint64_t count);
-
+  // The roots that give the numbers; false: there are none.
+  bool FindRoots(Recipe& recipe, const Numbers& numbers) const;
   // Whether a few numbers are almost what the recipe gives.
   bool IsNear(const Recipe& recipe, const Numbers& numbers) const;
-
-  // A root or a power of a whole number, as attention divides by; others may be
-  // a parameter themselves.
-  bool IsConstantFactor(float factor) const;
-
-  std::optional<Recipe> MatchScaled(const Numbers& numbers, std::uint32_t one,
-                                    std::uint32_t i) const;
-
-  Match MatchQuantized(std::uint32_t i, const QuantizedGroup& group) const;
-
-  bool Holds(const Made& made, Part part, std::uint32_t i) const;
+  // Whether it is almost a function of a parameter: exp(logit_scale).
+  bool LooksComputed(const Numbers& numbers) const;
 
   // The bias of a convolution that a norm is folded into.
   Recipe FoldedBias(const Recipe& weight, std::uint64_t count) const;
-
   // It may look like another parameter while the norm is new: the weight
   // decides.
   void FoldBiases(std::uint32_t i);
-
   // An int32 bias: its scale is that of the input times that of the weight.
   std::shared_ptr<const Recipe> MatchBias(std::uint32_t i);
-
   // Finds the quantized weight of the product that adds a bias; gives the scale
   // of its input.
   std::uint32_t FindWeight(NodeId node, QuantizedGroup& bias) const;
 
   // Numbers that prove nothing need the word of the node that reads them.
   std::string Doubt(std::uint32_t i, const Match& match) const;
+  // Why its name or its readers say another parameter: names of the old
+  // checkpoint may be swapped.
+  std::string Contradiction(std::uint32_t i, const Match& match) const;
+  bool IsUniform(const Block& block) const;
+  // Whether the nodes that read it are of one module, so that no optimizer
+  // merged tensors that happened to be equal.
+  bool IsReadByOne(std::uint32_t i) const;
+  // Whether both give the same in the new checkpoint, too.
+  bool IsSameNow(Recipe a, Recipe b) const;
+  bool IsSameNow(Block a, Block b) const;
+  // Why new numbers for it cannot be made; "" if they can.
+  std::string WhyUnusable(const Recipe& recipe) const;
+  // Gives tensor `to` a part of what the recipe of tensor `from` makes.
+  void Take(std::uint32_t from, std::uint32_t to, Part part);
+  std::string Text(const RefitRow& row, std::int32_t type) const;
 
+  // The parameters whose numbers a tensor has, and no other parameter has.
+  void FindHeld();
   // Finds the parameter that each reader wants, where several have these
   // numbers. False: not all readers say it.
   bool Split(std::uint32_t i);
   // What one reader says: one of `fits`, or kNoParameter.
   std::uint32_t ToldAt(std::uint32_t i, NodeId node, std::uint32_t slot,
                        const std::map<std::uint32_t, Block>& fits) const;
-  // The parameters whose numbers a tensor has, and no other parameter has.
-  void FindHeld();
-  std::string ModuleOf(std::uint32_t parameter) const;
   std::uint32_t BiasBeside(const Use& use) const;
   void AddSplits();
 
-  // The parameter whose name the tensor has.
-  std::uint32_t NamedParameter(std::uint32_t i) const;
-
-  // Why its name or its readers say another parameter: names of the old
-  // checkpoint may be swapped.
-  std::string Contradiction(std::uint32_t i, const Match& match) const;
-
-  bool IsFloatOrQuantized(std::uint32_t i) const;
-
-  bool IsUniform(const Block& block) const;
-
-  // Whether the nodes that read it are of one module, so that no optimizer
-  // merged tensors that happened to be equal.
-  bool IsReadByOne(std::uint32_t i) const;
-
-  // Whether both are equal in the new checkpoint, too.
-  bool SameNow(Block a, Block b) const;
-  bool IsSameNow(const Recipe& a, const Recipe& b) const;
-
   // Without an old checkpoint: exact names, where nothing can be folded in.
   void TakeName(std::uint32_t i);
-
   // What has no recipe is kept if it holds no parameter, else refused.
   void Settle();
-
-  // A number that equals a parameter by chance.
-  bool IsWeakConstant(std::uint32_t i) const;
-
   std::string WhyKept(std::uint32_t i) const;
-  static std::string WhichTable(const Numbers& numbers);
-
   // Whether it is a scale or zero point of a tensor of the model.
   bool ScalesTensor(const Use& use) const;
-
   // Whether a recurrent layer starts with it, perhaps repeated.
   bool IsState(NodeId node, std::uint32_t slot) const;
-
-  // Whether it is almost a function of a parameter: exp(logit_scale).
-  bool LooksComputed(const Numbers& numbers) const;
-
-  std::string WhyRefused(std::uint32_t i) const;
 
   const Model& model_;
   const Tagging& tagging_;

@@ -55,7 +55,7 @@ RefitPlan Planner::Run() {
     for (const std::uint32_t one : row.recipe->Parameters()) used.insert(one);
   }
   for (std::uint32_t i = 0; i < old_.size(); ++i) {
-    if (used.contains(i) || !Differs(i)) continue;
+    if (used.contains(i) || !differs_[i]) continue;
     const CheckpointTensor& tensor = *old_[i].tensor;
     plan.unused.push_back(tensor.name);
     if (tensor.count > 0 && IsFloat(tensor.type) &&
@@ -66,14 +66,6 @@ RefitPlan Planner::Run() {
     }
   }
   return plan;
-}
-
-Side Planner::SideOf(const Checkpoint& checkpoint) {
-  Side side;
-  for (const CheckpointTensor& tensor : checkpoint.tensors()) {
-    side.push_back({&tensor, nullptr});
-  }
-  return side;
 }
 
 void Planner::FindNow() {
@@ -122,20 +114,18 @@ std::uint32_t Planner::FindParameter(const std::string& name) const {
 }
 
 void Planner::FindNorms() {
-  constexpr std::string_view kVariance = "running_var";
-  for (std::uint32_t i = 0; i < old_.size(); ++i) {
-    const std::string& name = old_[i].tensor->name;
-    if (!name.ends_with(kVariance)) continue;
-    const std::string module = name.substr(0, name.size() - kVariance.size());
-    norms_.push_back(
-        {FindParameter(module + "weight"), FindParameter(module + "bias"),
-         FindParameter(module + "running_mean"), i, old_[i].tensor->count});
-  }
+  constexpr std::string_view kVariance = ".running_var";
   for (std::uint32_t i = 0; i < old_.size(); ++i) {
     const CheckpointTensor& tensor = *old_[i].tensor;
+    if (tensor.name.ends_with(kVariance)) {
+      const std::string module = ModuleOf(i);
+      norms_.push_back(
+          {FindParameter(module + "weight"), FindParameter(module + "bias"),
+           FindParameter(module + "running_mean"), i, tensor.count});
+    }
+    if (!IsFloat(tensor.type)) continue;
     const auto wide = std::count_if(tensor.dims.begin(), tensor.dims.end(),
                                     [](std::int64_t dim) { return dim > 1; });
-    if (!IsFloat(tensor.type)) continue;
     if (wide == 1) vectors_[tensor.count].push_back(i);
     if (tensor.dims.size() == 2 && tensor.dims[1] > 1 &&
         tensor.count <= kMostPicked) {
@@ -233,22 +223,32 @@ void Planner::Settle() {
       row.why = refused->second;
     }
     if (row.recipe != nullptr && row.fate == Fate::kWritten) continue;
-    const bool had_doubt = row.fate == Fate::kRefused;
-    if (row.recipe == nullptr || IsWeakConstant(i)) {
+    const Weight& hint = HintOf(i);
+    // A number that equals a parameter by chance.
+    const bool chance = tensors_[i].count <= kWeak && hint.parameters.empty() &&
+                        hint.may_hold.empty() && refused == refused_.end() &&
+                        NamedParameter(i) == kNoParameter;
+    if (row.recipe == nullptr || chance) {
       const std::string kept = WhyKept(i);
-      row.fate = kept.empty() || (had_doubt && row.recipe == nullptr)
-                     ? Fate::kRefused
-                     : Fate::kKept;
-      if (row.fate == Fate::kKept) {
+      if (!kept.empty() && (row.fate != Fate::kRefused || row.recipe)) {
+        row.fate = Fate::kKept;
         row.recipe = nullptr;
         row.transform.clear();
         row.parameters.clear();
         row.why = kept;
+      } else {
+        row.fate = Fate::kRefused;
       }
-      if (row.fate == Fate::kRefused && row.why.empty())
-        row.why = WhyRefused(i);
     }
     if (row.fate != Fate::kRefused) continue;
+    if (row.why.empty()) {
+      row.why = tensors_[i].tensor.empty()
+                    ? "it is sparse, or another tensor has its name"
+                : tensors_[i].bytes.empty() ? "its numbers cannot be read"
+                : request_.was == nullptr
+                    ? "no parameter has its name, shape and type"
+                    : "it follows from nothing in the old checkpoint";
+    }
     for (const std::string& pattern : request_.keep) {
       if (!MatchesPattern(pattern, tensors_[i].name, std::string_view()))
         continue;
@@ -278,12 +278,6 @@ void Planner::Settle() {
   }
 }
 
-bool Planner::IsWeakConstant(std::uint32_t i) const {
-  return tensors_[i].count <= kWeak && HintOf(i).parameters.empty() &&
-         HintOf(i).may_hold.empty() && !refused_.contains(i) &&
-         FindParameter(tensors_[i].name) == kNoParameter;
-}
-
 std::string Planner::WhyKept(std::uint32_t i) const {
   const Stored& stored = tensors_[i];
   const Weight& hint = HintOf(i);
@@ -291,10 +285,12 @@ std::string Planner::WhyKept(std::uint32_t i) const {
   if (helpers_.contains(i)) return "of a quantized tensor";
   const std::vector<Use> uses = uses_.Of(stored.value);
   const auto group = groups_.find(i);
-  if (group != groups_.end() && hint.parameters.empty()) {
+  const bool named = NamedParameter(i) != kNoParameter;
+  if (group != groups_.end() && hint.parameters.empty() && !named) {
     const Numbers& numbers = group->second.numbers;
-    const std::string table = WhichTable(numbers);
-    if (!table.empty()) return table;
+    if (const auto table = TableKind(numbers); !table.empty()) {
+      return std::string(table);
+    }
     if (numbers.count <= kSmall && !LooksComputed(numbers)) return "a constant";
   }
   if (!IsFloat(stored.type)) {
@@ -306,8 +302,7 @@ std::string Planner::WhyKept(std::uint32_t i) const {
   }
   if (stored.bytes.empty()) return "";
   bool data_scale = false;
-  bool parameter = !hint.parameters.empty() || !hint.may_hold.empty() ||
-                   FindParameter(stored.name) != kNoParameter;
+  bool parameter = !hint.parameters.empty() || !hint.may_hold.empty() || named;
   bool only_state = !uses.empty();
   for (const Use& use : uses) {
     data_scale |= use.operand == Operand::kDataScale ||
@@ -321,24 +316,16 @@ std::string Planner::WhyKept(std::uint32_t i) const {
   }
   if (data_scale && !parameter && stored.count == 1)
     return "a scale of an activation";
-  const Numbers numbers = PlainNumbers(stored);
-  const std::string table = WhichTable(numbers);
-  if (!table.empty() && (table != kOneNumber || !parameter)) return table;
+  const Numbers numbers = NumbersOf(i);
+  const std::string_view table = TableKind(numbers);
+  if (!table.empty() && (table != kOneNumber || !parameter)) {
+    return std::string(table);
+  }
   if (only_state && numbers.IsUniform(0, stored.count)) {
     return "the first state";
   }
   if (parameter || stored.count > kSmall || LooksComputed(numbers)) return "";
   return "a constant";
-}
-
-std::string Planner::WhichTable(const Numbers& numbers) {
-  const std::string_view table = TableKind(numbers);
-  if (!table.empty()) return std::string(table);
-  // A mask that masks nothing. No parameter has these numbers, and a bias has
-  // one dimension.
-  const auto wide = std::count_if(numbers.dims.begin(), numbers.dims.end(),
-                                  [](std::uint64_t dim) { return dim > 1; });
-  return std::string(wide > 1 && IsOneNumber(numbers) ? kOneNumber : "");
 }
 
 bool Planner::IsState(NodeId node, std::uint32_t slot) const {
@@ -349,16 +336,6 @@ bool Planner::IsState(NodeId node, std::uint32_t slot) const {
   return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
     return reader_.ops().Is(use.node, OpKind::kRecurrent) && use.slot > 3;
   });
-}
-
-std::string Planner::WhyRefused(std::uint32_t i) const {
-  const Stored& stored = tensors_[i];
-  if (stored.tensor.empty())
-    return "it is sparse, or another tensor has its name";
-  if (stored.bytes.empty()) return "its numbers cannot be read";
-  if (request_.was == nullptr)
-    return "no parameter has its name, shape and type";
-  return "it follows from nothing in the old checkpoint";
 }
 
 RefitPlan PlanRefit(const Model& model, const Tagging& tagging,

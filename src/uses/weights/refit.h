@@ -18,18 +18,21 @@
 #include <vector>
 
 #include "file/model/model_file.h"
+#include "file/model/weight_files.h"
 #include "onnx_tag/tagging.h"
 #include "uses/weights/checkpoint.h"
 #include "uses/weights/transforms.h"
 
 namespace onnx_tag::weights {
 
+constexpr std::uint32_t kNoTensor = 0xffffffff;
+
 // A tensor of the model, and where its numbers are.
 struct Stored {
   std::string name;
   ValueId value = kNo<ValueId>;
-  std::uint32_t initializer = 0xffffffff;  // none: a Constant node holds it
-  Bytes tensor;                            // the encoded TensorProto
+  std::uint32_t initializer = kNoTensor;  // none: a Constant node holds it
+  Bytes tensor;                           // the encoded TensorProto
   std::int32_t type = 0;
   std::vector<std::int64_t> dims = {};
   std::uint64_t count = 0;
@@ -49,20 +52,14 @@ class Store {
 
   const std::vector<Stored>& tensors() const { return tensors_; }
   // By the name that the model has for it.
-  const std::unordered_map<std::string, std::unique_ptr<MappedFile>>& files()
-      const {
-    return files_;
-  }
+  const WeightFiles::Files& files() const { return files_.files(); }
 
  private:
   void Add(Bytes tensor, std::string name, ValueId value,
            std::uint32_t initializer);
-  void ReadExternal(Stored& stored, std::uint64_t offset,
-                    std::optional<std::uint64_t> length);
 
-  const ModelFile& file_;
   std::vector<Stored> tensors_;
-  std::unordered_map<std::string, std::unique_ptr<MappedFile>> files_;
+  WeightFiles files_;
   std::deque<std::string> converted_;  // numbers in other encodings
 };
 

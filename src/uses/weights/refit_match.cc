@@ -4,6 +4,7 @@
 #include <cstring>
 #include <set>
 
+#include "base/worker_pool.h"
 #include "file/model/element_types.h"
 #include "onnx_tag/error.h"
 #include "uses/weights/planner.h"
@@ -23,6 +24,12 @@ void Planner::MatchAll() {
   for (std::uint32_t i = 0; i < tensors_.size(); ++i) {
     if (matches_[i].recipe == nullptr) matches_[i].recipe = MatchBias(i);
   }
+  for (Match& match : matches_) {
+    if (match.recipe == nullptr || match.recipe->roots.empty()) continue;
+    Recipe recipe = *match.recipe;
+    recipe.roots.clear();
+    match.recipe = std::make_shared<Recipe>(std::move(recipe));
+  }
   FindHeld();
   for (std::uint32_t i = 0; i < tensors_.size(); ++i) {
     if (matches_[i].recipe == nullptr) continue;
@@ -33,16 +40,13 @@ void Planner::MatchAll() {
       matches_[i].doubt = Doubt(i, matches_[i]);
       if (!matches_[i].doubt.empty() && Split(i)) matches_[i].doubt.clear();
     }
-    const auto group = groups_.find(i);
-    if (group == groups_.end() && tensors_[i].type != kInt32) {
-      Take(i, i, Part::kNumbers);
-      continue;
-    }
-    const QuantizedGroup& parts =
-        group == groups_.end() ? biases_.at(i) : group->second;
     Take(i, i, Part::kNumbers);
-    Take(i, parts.scale, Part::kScale);
-    Take(i, parts.zero, Part::kZero);
+    for (const auto* groups : {&groups_, &biases_}) {
+      const auto group = groups->find(i);
+      if (group == groups->end()) continue;
+      Take(i, group->second.scale, Part::kScale);
+      Take(i, group->second.zero, Part::kZero);
+    }
   }
 }
 
@@ -50,27 +54,27 @@ void Planner::Take(std::uint32_t from, std::uint32_t to, Part part) {
   if (to == kNoTensor) return;
   const Match& match = matches_[from];
   RefitRow& row = rows_[to];
-  const auto parts =
-      biases_.contains(from) ? biases_.at(from) : QuantizedGroup();
-  const auto at = groups_.find(from);
-  const std::uint32_t scale =
-      at == groups_.end() ? parts.scale : at->second.scale;
-  const std::int32_t scale_type =
-      scale == kNoTensor ? kFloat : tensors_[scale].type;
+  std::int32_t scale_type = kFloat;
+  for (const auto* groups : {&groups_, &biases_}) {
+    const auto group = groups->find(from);
+    if (group != groups->end() && group->second.scale != kNoTensor) {
+      scale_type = tensors_[group->second.scale].type;
+    }
+  }
   std::string why = WhyUnusable(*match.recipe);
   if (why.empty()) why = match.doubt;
-  if (row.recipe != nullptr && row.recipe != match.recipe &&
-      Text(*row.recipe, row.part, row.scale_type, tensors_[to].type) !=
-          Text(*match.recipe, part, scale_type, tensors_[to].type)) {
-    why = "tensors that differ in the new checkpoint share it";
-  }
+  const RefitRow before = row;
   row.part = part;
   row.scale_type = scale_type;
   row.recipe = match.recipe;
-  row.transform = match.recipe->Name(tensors_[to].type);
-  if (part != Part::kNumbers) {
-    row.transform = part == Part::kScale ? "scale" : "zero point";
+  if (before.recipe != nullptr && before.recipe != match.recipe &&
+      Text(before, tensors_[to].type) != Text(row, tensors_[to].type)) {
+    why = "tensors that differ in the new checkpoint share it";
   }
+  row.transform = part == Part::kScale ? "scale"
+                  : part == Part::kZero
+                      ? "zero point"
+                      : match.recipe->Name(tensors_[to].type, old_);
   row.parameters.clear();
   for (const std::uint32_t one : match.recipe->Parameters()) {
     row.parameters.push_back(old_[one].tensor->name);
@@ -79,12 +83,11 @@ void Planner::Take(std::uint32_t from, std::uint32_t to, Part part) {
   row.fate = row.why.empty() ? Fate::kWritten : Fate::kRefused;
 }
 
-std::string Planner::Text(const Recipe& recipe, Part part,
-                          std::int32_t scale_type, std::int32_t type) const {
+std::string Planner::Text(const RefitRow& row, std::int32_t type) const {
   std::string text;
-  if (!WhyUnusable(recipe).empty()) return text;
-  Made(recipe, now_, scale_type).Emit(part, type, [&](Bytes bytes) {
-    text += bytes;
+  if (!WhyUnusable(*row.recipe).empty()) return text;
+  Made(*row.recipe, now_, row.scale_type).Emit(row.part, type, [&](Bytes b) {
+    text += b;
     return true;
   });
   return text;
@@ -106,12 +109,20 @@ Match Planner::MatchOne(std::uint32_t i) const {
   const auto group = groups_.find(i);
   if (group != groups_.end()) return MatchQuantized(i, group->second);
   if (stored.bytes.empty() || helpers_.contains(i)) return {};
-  if (!IsFloat(stored.type)) return MatchWhole(i);
-  const Numbers numbers = PlainNumbers(stored);
+  if (!IsFloat(stored.type)) {
+    // Whole numbers that a buffer of this name has.
+    const std::uint32_t one = FindParameter(stored.name);
+    if (one == kNoParameter || old_[one].tensor->type != stored.type ||
+        old_[one].tensor->bytes != stored.bytes || !differs_[one]) {
+      return {};
+    }
+    return {std::make_shared<Recipe>(Whole(one, stored.count)), {}, ""};
+  }
+  const Numbers numbers = NumbersOf(i);
   const std::size_t clamps = stored.type == kFloat16 ? kClamps.size() : 1;
   Match match = FindBase(i, numbers, [&](Recipe& recipe) {
     for (recipe.clamp = 0; recipe.clamp < clamps; ++recipe.clamp) {
-      if (Proves(recipe, i)) return true;
+      if (Proves(Made(recipe, old_, kFloat), Part::kNumbers, i)) return true;
     }
     return false;
   });
@@ -137,18 +148,24 @@ Match Planner::FindBase(std::uint32_t i, const Numbers& numbers,
       return {std::make_shared<Recipe>(recipe), blocks->others, ""};
     }
   }
-  Match found;
-  if (numbers.count <= kWeak) return found;
-  for (const std::uint32_t one : Tables(numbers)) {
-    found = PickRows(one, numbers);
-    if (found.recipe == nullptr) continue;
-    Recipe picked = *found.recipe;
-    picked.groups = numbers.groups;
-    if (!proves(picked)) continue;
-    found.recipe = std::make_shared<Recipe>(std::move(picked));
-    return found;
+  if (numbers.count <= kWeak) return {};
+  for (std::size_t axis = 0; axis + 2 < numbers.dims.size(); ++axis) {
+    const auto tables = tables_.find(numbers.dims[axis]);
+    if (tables == tables_.end() || numbers.count > kMostPicked) continue;
+    std::uint64_t places = 1;
+    for (std::size_t k = axis + 1; k < numbers.dims.size(); ++k) {
+      places *= numbers.dims[k];
+    }
+    for (const std::uint32_t one : tables->second) {
+      Match found = PickRows(one, numbers, places);
+      if (found.recipe == nullptr) continue;
+      Recipe picked = *found.recipe;
+      if (!proves(picked)) continue;
+      found.recipe = std::make_shared<Recipe>(std::move(picked));
+      return found;
+    }
   }
-  found = {};
+  Match found;
   for (const std::uint32_t one : SameCount(i, numbers.count)) {
     const CheckpointTensor& weight = *old_[one].tensor;
     for (std::size_t axis = 0; axis < weight.dims.size() && axis < 2; ++axis) {
@@ -160,7 +177,12 @@ Match Planner::FindBase(std::uint32_t i, const Numbers& numbers,
         recipe.channel.inner *= static_cast<std::uint64_t>(weight.dims[k]);
       }
       const auto add = [&] {
-        if (!IsNear(recipe, numbers) || !proves(recipe)) return;
+        recipe.roots.clear();
+        if (!IsNear(recipe, numbers)) return;
+        if (!proves(recipe) &&
+            (!FindRoots(recipe, numbers) || !proves(recipe))) {
+          return;
+        }
         if (found.recipe == nullptr) {
           found.recipe = std::make_shared<Recipe>(recipe);
         } else if (!IsSameNow(*found.recipe, recipe)) {
@@ -194,19 +216,10 @@ Match Planner::FindBase(std::uint32_t i, const Numbers& numbers,
   return found;
 }
 
-std::vector<std::uint32_t> Planner::Tables(const Numbers& numbers) const {
-  const auto heads = std::find_if(numbers.dims.begin(), numbers.dims.end(),
-                                  [](std::uint64_t dim) { return dim > 1; });
-  if (numbers.dims.end() - heads < 2 || numbers.count > kMostPicked) return {};
-  const auto tables = tables_.find(*heads);
-  return tables == tables_.end() ? std::vector<std::uint32_t>()
-                                 : tables->second;
-}
-
-Match Planner::PickRows(std::uint32_t one, const Numbers& numbers) const {
+Match Planner::PickRows(std::uint32_t one, const Numbers& numbers,
+                        std::uint64_t places) const {
   const CheckpointTensor& table = *old_[one].tensor;
   const auto heads = static_cast<std::uint64_t>(table.dims[1]);
-  const std::uint64_t places = numbers.count / heads;
   std::vector<std::pair<float, std::uint32_t>> rows;  // by their first number
   for (std::uint32_t row = 0; row < table.count / heads; ++row) {
     const float first = table.At(row * heads);
@@ -215,8 +228,10 @@ Match Planner::PickRows(std::uint32_t one, const Numbers& numbers) const {
   std::sort(rows.begin(), rows.end());
   Match match;
   Recipe recipe = Whole(one, numbers.count);
+  recipe.groups = numbers.groups;
   recipe.picks.resize(numbers.count);
-  for (std::uint64_t p = 0; p < places; ++p) {
+  for (std::uint64_t p = 0; p < numbers.count; ++p) {
+    if (p / places % heads != 0) continue;
     int fits = 0;
     const float slack = numbers.Slack(p);
     auto at = std::lower_bound(rows.begin(), rows.end(),
@@ -224,12 +239,12 @@ Match Planner::PickRows(std::uint32_t one, const Numbers& numbers) const {
     for (; at != rows.end() && at->first <= numbers.At(p) + slack; ++at) {
       std::uint64_t h = 1;
       while (h < heads &&
-             numbers.Fits(h * places + p, table.At(at->second * heads + h))) {
+             numbers.Fits(p + h * places, table.At(at->second * heads + h))) {
         ++h;
       }
       if (h < heads || ++fits > 1) continue;
       for (h = 0; h < heads; ++h) {
-        recipe.picks[h * places + p] =
+        recipe.picks[p + h * places] =
             static_cast<std::uint32_t>(at->second * heads + h);
       }
     }
@@ -242,29 +257,17 @@ Match Planner::PickRows(std::uint32_t one, const Numbers& numbers) const {
   return match;
 }
 
-Numbers Planner::PlainNumbers(const Stored& stored) {
-  Numbers numbers;
-  numbers.type = stored.type;
-  numbers.bytes = stored.bytes;
-  numbers.file = stored.file;
+Numbers Planner::NumbersOf(std::uint32_t i) const {
+  const Stored& stored = tensors_[i];
+  Numbers numbers{stored.type, stored.bytes, stored.file};
   numbers.count = stored.count;
   numbers.dims.assign(stored.dims.begin(), stored.dims.end());
   return numbers;
 }
 
-bool Planner::Proves(const Recipe& recipe, std::uint32_t i) const {
-  return Made(recipe, old_, kFloat)
-      .Equals(Part::kNumbers, tensors_[i].type, tensors_[i].bytes,
-              tensors_[i].file);
-}
-
-Match Planner::MatchWhole(std::uint32_t i) const {
-  const std::uint32_t one = FindParameter(tensors_[i].name);
-  if (one == kNoParameter || old_[one].tensor->type != tensors_[i].type ||
-      old_[one].tensor->bytes != tensors_[i].bytes || !Differs(one)) {
-    return {};
-  }
-  return {std::make_shared<Recipe>(Whole(one, tensors_[i].count)), {}, ""};
+bool Planner::Proves(const Made& made, Part part, std::uint32_t i) const {
+  return made.Equals(part, tensors_[i].type, tensors_[i].bytes,
+                     tensors_[i].file);
 }
 
 std::vector<std::uint32_t> Planner::SameCount(std::uint32_t i,
@@ -284,6 +287,29 @@ Recipe Planner::Whole(std::uint32_t parameter, std::uint64_t count) {
   return recipe;
 }
 
+bool Planner::FindRoots(Recipe& recipe, const Numbers& numbers) const {
+  constexpr std::uint64_t kEnough = 16;
+  constexpr int kNone = 2;
+  if (numbers.type != kFloat || recipe.variance == kNoParameter) return false;
+  std::vector<int> roots(recipe.channel.channels, kNone);
+  const std::uint64_t inner = recipe.channel.inner;
+  for (const int off : {0, -1, 1}) {
+    recipe.roots.assign(roots.size(), off);
+    const Made made(recipe, old_, kFloat);
+    for (std::uint64_t c = 0; c < roots.size(); ++c) {
+      std::uint64_t k = 0;
+      float number = 0;
+      for (; k < std::min(inner, kEnough); ++k) {
+        made.Floats(c * inner + k, 1, &number);
+        if (number != numbers.At(c * inner + k)) break;
+      }
+      if (k == std::min(inner, kEnough) && roots[c] == kNone) roots[c] = off;
+    }
+  }
+  recipe.roots = roots;
+  return std::find(roots.begin(), roots.end(), kNone) == roots.end();
+}
+
 bool Planner::IsNear(const Recipe& recipe, const Numbers& numbers) const {
   const Made made(recipe, old_, kFloat);
   for (std::uint64_t k = 0; k < 16; ++k) {
@@ -296,18 +322,15 @@ bool Planner::IsNear(const Recipe& recipe, const Numbers& numbers) const {
   return true;
 }
 
-bool Planner::IsConstantFactor(float factor) const {
+// Whether it is a root or a power of a whole number, as attention divides by;
+// others may be a parameter themselves.
+bool IsConstantFactor(float factor) {
+  if (!(factor > 0) || factor == 1) return false;
   const double square = double{factor} * double{factor};
   for (const double power :
        {square, 1 / square, square * square, 1 / (square * square)}) {
-    if (!(power >= 1 && power <= 1e6) || factor == 1) continue;
-    if (std::fabs(power / std::round(power) - 1) > 1e-6) continue;
-    Numbers number;
-    number.type = kFloat;
-    number.count = 1;
-    number.bytes = Bytes(reinterpret_cast<const char*>(&factor),
-                         sizeof factor);  // NOLINT
-    return !LooksComputed(number);
+    if (!(power >= 1 && power <= 1e6)) continue;
+    if (std::fabs(power / std::round(power) - 1) <= 1e-6) return true;
   }
   return false;
 }
@@ -316,6 +339,14 @@ std::optional<Recipe> Planner::MatchScaled(const Numbers& numbers,
                                            std::uint32_t one,
                                            std::uint32_t i) const {
   if (numbers.type != kFloat || numbers.count <= kWeak) return std::nullopt;
+  // Nobody keeps the name of what was multiplied, and its reader would be the
+  // product.
+  const Weight& hint = HintOf(i);
+  if (NamedParameter(i) == one ||
+      (hint.change == Change::kSame && hint.parameters.size() == 1 &&
+       FindHinted(hint.parameters[0]) == one)) {
+    return std::nullopt;
+  }
   std::uint64_t largest = 0;
   for (std::uint64_t k = 1; k < 16; ++k) {
     const std::uint64_t at = k * (numbers.count - 1) / 15;
@@ -328,34 +359,42 @@ std::optional<Recipe> Planner::MatchScaled(const Numbers& numbers,
   recipe.values = Values::kScaled;
   const float factor = numbers.At(largest) / old_[one].tensor->At(largest);
   recipe.factor = factor;
-  if (!IsConstantFactor(factor) || !IsNear(recipe, numbers)) {
+  Numbers number{kFloat};
+  number.count = 1;
+  number.bytes =
+      Bytes(reinterpret_cast<const char*>(&factor), sizeof factor);  // NOLINT
+  if (!IsConstantFactor(factor) || LooksComputed(number) ||
+      !IsNear(recipe, numbers)) {
     return std::nullopt;
   }
   for (const float near : {factor, std::nextafter(factor, 0.0F),
                            std::nextafter(factor, 2 * factor)}) {
     recipe.factor = near;
-    if (Proves(recipe, i)) return recipe;
+    if (Proves(Made(recipe, old_, kFloat), Part::kNumbers, i)) return recipe;
   }
   return std::nullopt;
 }
 
 std::string Planner::Doubt(std::uint32_t i, const Match& match) const {
   const auto group = groups_.find(i);
-  const Numbers numbers = group == groups_.end() ? PlainNumbers(tensors_[i])
-                                                 : group->second.numbers;
-  if (match.recipe->values != Values::kPlain || !IsFloatOrQuantized(i))
+  const std::int32_t type = tensors_[i].type;
+  const Numbers numbers =
+      group == groups_.end() ? NumbersOf(i) : group->second.numbers;
+  if (match.recipe->values != Values::kPlain ||
+      (!IsFloat(type) && group == groups_.end() && type != kInt32)) {
     return "";
+  }
   const std::vector<std::uint32_t> preferred = Preferred(i);
   for (std::size_t k = 0; k < match.recipe->blocks.size(); ++k) {
     const Block& block = match.recipe->blocks[k];
     const bool weak =
         block.rows * block.cols <= kWeak ||
-        (tensors_[i].type != kInt32 &&
+        (type != kInt32 &&
          numbers.IsUniform(block.out, block.rows == 1 ? block.cols : 1) &&
          IsUniform(block));
     std::string other;
     for (const auto& [index, fits] : match.others) {
-      if (index == k && !SameNow(block, fits)) {
+      if (index == k && !IsSameNow(block, fits)) {
         other = old_[fits.parameter].tensor->name;
       }
     }
@@ -381,13 +420,41 @@ std::string Planner::Doubt(std::uint32_t i, const Match& match) const {
 }
 
 std::uint32_t Planner::NamedParameter(std::uint32_t i) const {
+  const std::string& name = tensors_[i].name;
   constexpr std::string_view kEnd = "_quantized";
-  std::string name = tensors_[i].name;
-  if (name.ends_with(kEnd)) name.resize(name.size() - kEnd.size());
-  return FindHinted(name);
+  if (name.ends_with(kEnd)) {
+    return FindHinted(name.substr(0, name.size() - kEnd.size()));
+  }
+  // "a.weight_Q4", or in groups of 32 "a.weight_Q4G32"
+  const std::size_t at = std::max(name.rfind("_Q4") + 1, name.rfind("_Q8") + 1);
+  return FindHinted(at == 0 ? name : name.substr(0, at - 1));
 }
 
 std::string Planner::Contradiction(std::uint32_t i, const Match& match) const {
+  // A square matrix may be turned in the old checkpoint. Products read it as
+  // [in, out], and in blocks as torch has it; one that is as torch has it keeps
+  // its name.
+  const Block first =
+      match.recipe->blocks.empty() ? Block() : match.recipe->blocks[0];
+  const auto uses = uses_.Of(tensors_[i].value);
+  const auto group = groups_.find(i);
+  const Numbers numbers =
+      group == groups_.end() ? NumbersOf(i) : group->second.numbers;
+  const bool is_matrix =
+      NamedParameter(i) == kNoParameter &&
+      std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+        return !use.transposed &&
+               (use.operand == Operand::kMatrix ||
+                (use.operand == Operand::kQuantized &&
+                 reader_.ops().Is(use.node, OpKind::kProduct)));
+      });
+  if ((HintOf(i).change == Change::kTransposed || is_matrix) &&
+      match.recipe->blocks.size() == 1 && numbers.dims.size() == 2 &&
+      numbers.dims[0] == numbers.dims[1] &&
+      (first.src_col == 1) == (numbers.groups.block == 0)) {
+    return Message("{} seems to be turned in the old checkpoint",
+                   old_[first.parameter].tensor->name);
+  }
   std::set<std::uint32_t> expected = {NamedParameter(i)};
   std::vector<std::uint32_t> order;
   const Weight& hint = HintOf(i);
@@ -413,28 +480,23 @@ std::string Planner::Contradiction(std::uint32_t i, const Match& match) const {
     }
     if (each->contains(kNoParameter) || count != match.recipe->count) return "";
   }
-  // A square matrix may be turned in the old checkpoint.
-  const Block& first = match.recipe->blocks[0];
-  const auto uses = uses_.Of(tensors_[i].value);
-  const auto group = groups_.find(i);
-  const bool quantized_matrix =
-      NamedParameter(i) == kNoParameter && group != groups_.end() &&
-      group->second.numbers.groups.block == 0 &&
-      std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
-        return !use.transposed &&
-               (use.operand == Operand::kMatrix ||
-                (use.operand == Operand::kQuantized &&
-                 reader_.ops().Is(use.node, OpKind::kProduct)));
-      });
-  if ((hint.change == Change::kTransposed || quantized_matrix) &&
-      match.recipe->blocks.size() == 1 && tensors_[i].dims.size() == 2 &&
-      tensors_[i].dims[0] == tensors_[i].dims[1] && first.src_col == 1) {
-    return Message("{} seems to be turned in the old checkpoint",
-                   old_[first.parameter].tensor->name);
-  }
   if (found == expected && hint.change == Change::kMerged && found.size() > 1 &&
       match.others.empty() && found_order != order) {
     return Message("it has {} in another order",
+                   old_[first.parameter].tensor->name);
+  }
+  const bool in_order =
+      match.recipe->picks.empty() &&
+      std::is_sorted(
+          match.recipe->blocks.begin(), match.recipe->blocks.end(),
+          [](const Block& a, const Block& b) { return a.src < b.src; });
+  const bool has_gates =
+      std::any_of(uses.begin(), uses.end(), [](const Use& use) {
+        return use.operand >= Operand::kGatesIn &&
+               use.operand <= Operand::kGatesBias;
+      });
+  if (found == expected && found.size() == 1 && !in_order && !has_gates) {
+    return Message("it has the rows of {} in another order",
                    old_[first.parameter].tensor->name);
   }
   for (const auto& [index, block] : match.others) found.insert(block.parameter);
@@ -449,11 +511,6 @@ std::string Planner::Contradiction(std::uint32_t i, const Match& match) const {
                    old_[first.parameter].tensor->name, old_[one].tensor->name);
   }
   return "";
-}
-
-bool Planner::IsFloatOrQuantized(std::uint32_t i) const {
-  return IsFloat(tensors_[i].type) || groups_.contains(i) ||
-         tensors_[i].type == kInt32;
 }
 
 bool Planner::IsUniform(const Block& block) const {
@@ -479,30 +536,27 @@ bool Planner::IsReadByOne(std::uint32_t i) const {
          HintOf(i).change != Change::kTied;
 }
 
-bool Planner::IsSameNow(const Recipe& a, const Recipe& b) const {
+bool Planner::IsSameNow(Recipe a, Recipe b) const {
   if (!WhyUnusable(a).empty() || !WhyUnusable(b).empty()) return false;
   // A norm also shifts: another one gives the bias other numbers.
   if (a.bias != b.bias || a.mean != b.mean) return false;
-  const Made made(b, now_, kFloat);
+  a.scheme = b.scheme = nullptr;
+  a.roots = b.roots = {};
+  const Made second(b, now_, kFloat);
   bool same = true;
   std::uint64_t at = 0;
-  std::vector<float> first;
-  std::vector<float> second;
-  while (same && at < a.count) {
-    first.resize(std::min<std::uint64_t>(a.count - at, 1 << 20));
-    second.resize(first.size());
-    Made(a, now_, kFloat).Floats(at, first.size(), first.data());
-    made.Floats(at, second.size(), second.data());
-    same = first == second;
-    at += first.size();
-  }
+  std::vector<float> numbers;
+  Made(a, now_, kFloat).Emit(Part::kNumbers, kFloat, [&](Bytes bytes) {
+    numbers.resize(bytes.size() / sizeof(float));
+    second.Floats(at, numbers.size(), numbers.data());
+    same = std::memcmp(numbers.data(), bytes.data(), bytes.size()) == 0;
+    at += numbers.size();
+    return same;
+  });
   return same;
 }
 
-bool Planner::SameNow(Block a, Block b) const {
-  if (!unusable_[a.parameter].empty() || !unusable_[b.parameter].empty())
-    return false;
-  if (a.parameter == b.parameter && a.src == b.src) return true;
+bool Planner::IsSameNow(Block a, Block b) const {
   Recipe first;
   Recipe second;
   a.out = b.out = 0;
@@ -510,18 +564,7 @@ bool Planner::SameNow(Block a, Block b) const {
   first.count = second.count = a.rows * a.cols;
   first.blocks = {a};
   second.blocks = {b};
-  const Made made(second, now_, kFloat);
-  bool same = true;
-  std::uint64_t at = 0;
-  std::vector<float> numbers;
-  Made(first, now_, kFloat).Emit(Part::kNumbers, kFloat, [&](Bytes bytes) {
-    numbers.resize(bytes.size() / sizeof(float));
-    made.Floats(at, numbers.size(), numbers.data());
-    same = std::memcmp(numbers.data(), bytes.data(), bytes.size()) == 0;
-    at += numbers.size();
-    return same;
-  });
-  return same;
+  return IsSameNow(first, second);
 }
 
 bool Planner::LooksComputed(const Numbers& numbers) const {
@@ -538,7 +581,8 @@ bool Planner::LooksComputed(const Numbers& numbers) const {
       [](double x) { return std::sqrt(x); }};
   for (std::uint32_t one = 0; one < old_.size(); ++one) {
     const CheckpointTensor& tensor = *old_[one].tensor;
-    if (tensor.count != numbers.count || !IsFloat(tensor.type) || !Differs(one))
+    if (tensor.count != numbers.count || !IsFloat(tensor.type) ||
+        !differs_[one])
       continue;
     for (const Function function : kFunctions) {
       bool same = true;

@@ -103,6 +103,7 @@ void Planner::FindGroup(std::uint32_t i) {
         [&](const auto& s) { return QuantizedAt(node, s.weight) == i; });
     if (own == slots.end()) continue;
     QuantizedGroup group;
+    group.numbers = NumbersOf(i);
     group.scale = TensorAt(node, own->scale);
     group.zero = TensorAt(node, own->zero);
     constexpr std::string_view kEnd = "_quantized";
@@ -125,12 +126,7 @@ bool Planner::FillNumbers(const Stored& stored, NodeId node, Op op,
                           QuantizedGroup& group) const {
   const Stored& scale = tensors_[group.scale];
   Numbers& numbers = group.numbers;
-  numbers.type = stored.type;
-  numbers.bytes = stored.bytes;
-  numbers.file = stored.file;
   numbers.quantized = true;
-  numbers.dims.assign(stored.dims.begin(), stored.dims.end());
-  numbers.count = stored.count;
   if (scale.bytes.empty() || !IsFloat(scale.type)) return false;
   CheckpointTensor values{"", scale.type, {}, scale.count, scale.bytes};
   numbers.scales.resize(scale.count);
@@ -216,9 +212,9 @@ Match Planner::MatchQuantized(std::uint32_t i,
       }
       recipe.scheme = &scheme;
       const Made made(recipe, old_, tensors_[group.scale].type);
-      if (Holds(made, Part::kScale, group.scale) &&
-          (group.zero == kNoTensor || Holds(made, Part::kZero, group.zero)) &&
-          Holds(made, Part::kNumbers, i)) {
+      if (Proves(made, Part::kScale, group.scale) &&
+          (group.zero == kNoTensor || Proves(made, Part::kZero, group.zero)) &&
+          Proves(made, Part::kNumbers, i)) {
         return true;
       }
     }
@@ -227,15 +223,9 @@ Match Planner::MatchQuantized(std::uint32_t i,
   });
 }
 
-bool Planner::Holds(const Made& made, Part part, std::uint32_t i) const {
-  return made.Equals(part, tensors_[i].type, tensors_[i].bytes,
-                     tensors_[i].file);
-}
-
 Recipe Planner::FoldedBias(const Recipe& weight, std::uint64_t count) const {
-  const std::string& name = old_[weight.blocks[0].parameter].tensor->name;
   const std::uint32_t own =
-      FindParameter(name.substr(0, name.rfind('.') + 1) + "bias");
+      FindParameter(ModuleOf(weight.blocks[0].parameter) + "bias");
   Recipe recipe = weight;
   recipe.scheme = nullptr;
   recipe.groups = {};
@@ -275,7 +265,7 @@ void Planner::FoldBiases(std::uint32_t i) {
   for (std::uint32_t k = 0; biases.empty() && k < tensors_.size(); ++k) {
     if (tensors_[k].count == size && IsFloat(tensors_[k].type) &&
         !tensors_[k].bytes.empty() && !helpers_.contains(k) &&
-        IsNear(FoldedBias(*weight, size), PlainNumbers(tensors_[k]))) {
+        IsNear(FoldedBias(*weight, size), NumbersOf(k))) {
       biases.insert(k);
     }
   }
@@ -284,7 +274,8 @@ void Planner::FoldBiases(std::uint32_t i) {
     Match found;
     for (const bool fused : {false, true}) {
       recipe.fused = fused;
-      if (found.recipe == nullptr && Proves(recipe, bias)) {
+      if (found.recipe == nullptr &&
+          Proves(Made(recipe, old_, kFloat), Part::kNumbers, bias)) {
         found.recipe = std::make_shared<Recipe>(recipe);
       }
     }
@@ -317,8 +308,8 @@ std::shared_ptr<const Recipe> Planner::MatchBias(std::uint32_t i) {
       continue;
     }
     const Recipe& of_weight = *matches_[group.weight].recipe;
-    const float input_scale = PlainNumbers(tensors_[input]).At(0);
-    Numbers numbers = PlainNumbers(stored);
+    const float input_scale = NumbersOf(input).At(0);
+    Numbers numbers = NumbersOf(i);
     numbers.quantized = true;
     numbers.groups.channels = stored.count;
     for (const float scale : groups_.at(group.weight).numbers.scales) {
@@ -335,9 +326,9 @@ std::shared_ptr<const Recipe> Planner::MatchBias(std::uint32_t i) {
         recipe.of_input = matches_[group.input].recipe;
       recipe.groups = numbers.groups;
       const Made made(recipe, old_, kFloat);
-      return Holds(made, Part::kNumbers, i) &&
+      return Proves(made, Part::kNumbers, i) &&
              (group.scale == kNoTensor ||
-              Holds(made, Part::kScale, group.scale));
+              Proves(made, Part::kScale, group.scale));
     };
     Match match;
     if (of_weight.values == Values::kFolded &&

@@ -111,7 +111,7 @@ bool Planner::Split(std::uint32_t i) {
         return false;
       auto part =
           std::find_if(parts.begin(), parts.end(), [&](const SplitPart& one) {
-            return SameNow(one.recipe.blocks[0], fits.at(told));
+            return IsSameNow(one.recipe.blocks[0], fits.at(told));
           });
       if (part == parts.end()) {
         parts.push_back({i, *match.recipe, tagging_.tags[node].module, {}});
@@ -132,7 +132,7 @@ bool Planner::Split(std::uint32_t i) {
         held_modules_.contains(ModuleOf(parameter)) &&
         std::none_of(parts.begin(), parts.end(),
                      [&, &block = block](const SplitPart& part) {
-                       return SameNow(part.recipe.blocks[0], block);
+                       return IsSameNow(part.recipe.blocks[0], block);
                      })) {
       return false;
     }

@@ -17,24 +17,21 @@ using onnx::TensorProto;
 
 constexpr std::uint64_t kCopiedAtOnce = std::uint64_t{4} << 20;
 
-bool IsNumbers(std::uint32_t field) {
-  for (const std::uint32_t number :
-       {TensorProto::kFloatData.number, TensorProto::kInt32Data.number,
-        TensorProto::kInt64Data.number, TensorProto::kDoubleData.number,
-        TensorProto::kUint64Data.number, TensorProto::kRawData.number}) {
-    if (field == number) return true;
-  }
-  return false;
-}
+// Fields that hold the numbers of a tensor.
+constexpr std::uint32_t kNumbers[] = {
+    TensorProto::kFloatData,  TensorProto::kInt32Data,  TensorProto::kInt64Data,
+    TensorProto::kDoubleData, TensorProto::kUint64Data, TensorProto::kRawData};
 
 }  // namespace
 
 // Passes a file on with its patches.
 class RefitWriter::Patcher : public wire::Rewrite::Sink {
  public:
+  // `data`: a file of weights, which is not the sink's own source; null: it is
+  // the model.
   Patcher(const RefitWriter& writer, const std::vector<Patch>& patches,
-          wire::Rewrite::Sink& to)
-      : writer_(writer), patches_(patches), to_(to) {}
+          const MappedFile* data, wire::Rewrite::Sink& to)
+      : writer_(writer), patches_(patches), data_(data), to_(to) {}
 
   void Copy(std::uint64_t offset, std::uint64_t size) override {
     const std::uint64_t end = offset + size;
@@ -42,17 +39,30 @@ class RefitWriter::Patcher : public wire::Rewrite::Sink {
         patches_.begin(), patches_.end(), offset,
         [](const Patch& p, std::uint64_t at) { return p.begin < at; });
     for (; patch != patches_.end() && patch->begin < end; ++patch) {
-      if (patch->begin > offset) to_.Copy(offset, patch->begin - offset);
-      writer_.Emit(*patch->row, to_);
+      Keep(offset, patch->begin);
+      writer_.Emit(*patch->row, [&](Bytes bytes) {
+        to_.Write(bytes);
+        return true;
+      });
       offset = patch->begin + patch->size;
     }
-    if (offset < end) to_.Copy(offset, end - offset);
+    Keep(offset, end);
   }
   void Write(Bytes bytes) override { to_.Write(bytes); }
 
  private:
+  void Keep(std::uint64_t begin, std::uint64_t end) {
+    if (data_ == nullptr && begin < end) to_.Copy(begin, end - begin);
+    for (; data_ != nullptr && begin < end; begin += kCopiedAtOnce) {
+      const std::uint64_t until = std::min(begin + kCopiedAtOnce, end);
+      to_.Write(data_->bytes().substr(begin, until - begin));
+      data_->Release(begin, until);
+    }
+  }
+
   const RefitWriter& writer_;
   const std::vector<Patch>& patches_;
+  const MappedFile* const data_;
   wire::Rewrite::Sink& to_;
 };
 
@@ -123,7 +133,7 @@ struct TreeBuilder {
                             static_cast<std::uint64_t>(stored.type));
     wire::AppendLengthDelimited(tensor, TensorProto::kName, row.name);
     wire::AppendLengthDelimited(tensor, TensorProto::kRawData,
-                                writer.Made(row));
+                                writer.MadeOf(row));
     wire::AppendLengthDelimited(graph, onnx::GraphProto::kInitializer, tensor);
   }
 
@@ -133,7 +143,10 @@ struct TreeBuilder {
     wire::FieldReader reader(tensor);
     for (wire::Field field; reader.Next(field);) {
       if (stored.location.empty()) {
-        if (IsNumbers(field.number)) Erase(self, field.whole);
+        if (std::find(std::begin(kNumbers), std::end(kNumbers), field.number) !=
+            std::end(kNumbers)) {
+          Erase(self, field.whole);
+        }
         continue;
       }
       if (!model::Is(field, TensorProto::kExternalData)) continue;
@@ -152,7 +165,7 @@ struct TreeBuilder {
     }
     if (!stored.location.empty()) return;
     wire::AppendLengthDelimited(added[self], TensorProto::kRawData,
-                                writer.Made(row));
+                                writer.MadeOf(row));
   }
 };
 
@@ -166,6 +179,7 @@ RefitWriter::RefitWriter(const ModelFile& file, const Store& store,
 void RefitWriter::BuildTree() {
   std::multimap<const char*, const RefitRow*> changed;
   patches_[""];
+  for (const auto& [location, data] : store_.files()) patches_[location];
   for (const RefitRow& row : plan_.rows) {
     const Stored& stored = store_.tensors()[row.stored];
     if (!row.name.empty()) {
@@ -177,7 +191,7 @@ void RefitWriter::BuildTree() {
     }
     // Numbers in another encoding keep it as long as they stay.
     const bool written = row.fate == Fate::kWritten &&
-                         (stored.in_place || Made(row) != stored.bytes);
+                         (stored.in_place || MadeOf(row) != stored.bytes);
     if (stored.location.empty()
             ? written && !stored.in_place
             : locations_.contains(stored.location) &&
@@ -185,9 +199,10 @@ void RefitWriter::BuildTree() {
       changed.emplace(stored.tensor.data(), &row);
     }
     if (!written || !stored.in_place) continue;
-    const Bytes whole = stored.location.empty()
-                            ? file_.model().bytes()
-                            : store_.files().at(stored.location)->bytes();
+    const Bytes whole =
+        stored.location.empty()
+            ? file_.model().bytes()
+            : store_.files().find(stored.location)->second->bytes();
     patches_[stored.location].push_back(
         {static_cast<std::uint64_t>(stored.bytes.data() - whole.data()),
          stored.bytes.size(), &row});
@@ -200,7 +215,7 @@ void RefitWriter::BuildTree() {
       if (before.begin + before.size <= patches[i].begin) continue;
       // Tensors with one place in the file of weights.
       if (before.begin != patches[i].begin || before.size != patches[i].size ||
-          Made(*before.row) != Made(*patches[i].row)) {
+          MadeOf(*before.row) != MadeOf(*patches[i].row)) {
         Fail(ErrorKind::kOutput, "{} and {} share bytes of {}, and differ now",
              store_.tensors()[before.row->stored].name,
              store_.tensors()[patches[i].row->stored].name, location);
@@ -224,28 +239,22 @@ void RefitWriter::BuildTree() {
   rewrite_->Layout();
 }
 
-std::string RefitWriter::Made(const RefitRow& row) const {
+void RefitWriter::Emit(const RefitRow& row, const Made::Use& use) const {
+  Made(*row.recipe, plan_.now, row.scale_type)
+      .Emit(row.part, store_.tensors()[row.stored].type, use);
+}
+
+std::string RefitWriter::MadeOf(const RefitRow& row) const {
   std::string made;
-  const Stored& stored = store_.tensors()[row.stored];
-  weights::Made(*row.recipe, plan_.now, row.scale_type)
-      .Emit(row.part, stored.type, [&](Bytes bytes) {
-        made += bytes;
-        return true;
-      });
+  Emit(row, [&](Bytes bytes) {
+    made += bytes;
+    return true;
+  });
   return made;
 }
 
-void RefitWriter::Emit(const RefitRow& row, wire::Rewrite::Sink& sink) const {
-  const Stored& stored = store_.tensors()[row.stored];
-  weights::Made(*row.recipe, plan_.now, row.scale_type)
-      .Emit(row.part, stored.type, [&](Bytes bytes) {
-        sink.Write(bytes);
-        return true;
-      });
-}
-
 void RefitWriter::Write(wire::Rewrite::Sink& sink) const {
-  Patcher patcher(*this, patches_.at(""), sink);
+  Patcher patcher(*this, patches_.at(""), nullptr, sink);
   rewrite_->Write(patcher, [this](std::uint64_t token, std::string& out) {
     out += appended_[token];
   });
@@ -253,29 +262,8 @@ void RefitWriter::Write(wire::Rewrite::Sink& sink) const {
 
 void RefitWriter::WriteData(const std::string& location,
                             wire::Rewrite::Sink& sink) const {
-  // Copies from the file of weights, which is not the sink's own source.
-  struct Reader : wire::Rewrite::Sink {
-    Reader(const MappedFile& source, wire::Rewrite::Sink& target)
-        : file(source), to(target) {}
-    void Copy(std::uint64_t offset, std::uint64_t size) override {
-      while (size > 0) {
-        const std::uint64_t step = std::min(size, kCopiedAtOnce);
-        to.Write(file.bytes().substr(offset, step));
-        file.Release(offset, offset + step);
-        offset += step;
-        size -= step;
-      }
-    }
-    void Write(Bytes bytes) override { to.Write(bytes); }
-    const MappedFile& file;
-    wire::Rewrite::Sink& to;
-  };
-  const MappedFile& file = *store_.files().at(location);
-  Reader reader(file, sink);
-  const auto at = patches_.find(location);
-  static const std::vector<Patch> kNone;
-  Patcher patcher(*this, at == patches_.end() ? kNone : at->second, reader);
-  patcher.Copy(0, file.size());
+  const MappedFile& file = *store_.files().find(location)->second;
+  Patcher(*this, patches_.at(location), &file, sink).Copy(0, file.size());
   file.CheckUnchanged();
 }
 

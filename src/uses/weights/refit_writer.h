@@ -35,8 +35,8 @@ class RefitWriter {
   friend struct TreeBuilder;
 
   void BuildTree();
-  std::string Made(const RefitRow& row) const;
-  void Emit(const RefitRow& row, wire::Rewrite::Sink& sink) const;
+  void Emit(const RefitRow& row, const Made::Use& use) const;
+  std::string MadeOf(const RefitRow& row) const;
 
   const ModelFile& file_;
   const Store& store_;

@@ -74,19 +74,17 @@ bool IsRotation(const Numbers& numbers) {
 
 }  // namespace
 
-bool IsOneNumber(const Numbers& numbers) {
-  for (std::uint64_t i = 1; i < numbers.count; ++i) {
-    if (numbers.At(i) != numbers.At(0)) return false;
-  }
-  return true;
-}
-
 std::string_view TableKind(const Numbers& numbers) {
   if (IsMask(numbers)) return "a mask";
   if (IsProgression(numbers, false) || IsProgression(numbers, true))
     return "a range";
   if (IsRotation(numbers)) return "a table of positions";
-  return "";
+  const auto wide = std::count_if(numbers.dims.begin(), numbers.dims.end(),
+                                  [](std::uint64_t dim) { return dim > 1; });
+  for (std::uint64_t i = 1; i < numbers.count; ++i) {
+    if (numbers.At(i) != numbers.At(0)) return "";
+  }
+  return wide > 1 ? kOneNumber : "";
 }
 
 }  // namespace onnx_tag::weights

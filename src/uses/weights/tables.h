@@ -8,10 +8,12 @@
 
 namespace onnx_tag::weights {
 
-// "a mask", "a range", "a table of positions"; "" if it may be a weight.
-std::string_view TableKind(const Numbers& numbers);
+// A mask that masks nothing. No parameter has these numbers, and a bias has one
+// dimension.
+constexpr std::string_view kOneNumber = "one number throughout";
 
-bool IsOneNumber(const Numbers& numbers);
+// This, "a mask", "a range", "a table of positions"; "" if it may be a weight.
+std::string_view TableKind(const Numbers& numbers);
 
 }  // namespace onnx_tag::weights
 

@@ -3,10 +3,8 @@
 #include "uses/weights/transforms.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
-#include <exception>
 #include <thread>
 
 #include "base/bit_cast.h"
@@ -207,31 +205,16 @@ void AppendPacked(const std::vector<int>& numbers, std::uint32_t bits, int rest,
 
 }  // namespace
 
-void RunOnAllCores(std::size_t jobs,
-                   const std::function<void(std::size_t)>& job) {
-  if (jobs == 1) return job(0);
-  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::exception_ptr> errors(jobs);
-  Mailbox<std::size_t> done;
-  const auto run = [&](std::size_t i) {
-    try {
-      job(i);
-    } catch (...) {
-      errors[i] = std::current_exception();
-    }
-    done.Put(i);
-  };
-  const WorkerPool pool(cores, jobs, run);
-  for (std::size_t i = 0; i < jobs;) {
-    if (done.Take(std::chrono::seconds(1))) ++i;
-  }
-  for (const std::exception_ptr& error : errors) {
-    if (error) std::rethrow_exception(error);
-  }
-}
-
 const std::span<const Scheme> kSchemes(kSchemeRows);
 const std::span<const Clamp> kClamps(kClampRows);
+
+Side SideOf(const Checkpoint& checkpoint) {
+  Side side;
+  for (const CheckpointTensor& tensor : checkpoint.tensors()) {
+    side.push_back({&tensor});
+  }
+  return side;
+}
 
 void Parameter::Load(std::uint64_t begin, std::uint64_t count,
                      float* to) const {
@@ -270,24 +253,34 @@ std::vector<std::uint32_t> Recipe::Parameters() const {
   return each;
 }
 
-std::string Recipe::Name(std::int32_t type) const {
-  bool turned = false;
-  for (const Block& block : blocks) turned |= block.src_col != 1;
-  const bool whole = blocks.size() == 1 && blocks[0].src == 0;
-  std::string name = Parameters().size() > 1 && values == Values::kPlain
-                         ? "packed"
-                     : !picks.empty()            ? "looked up"
-                     : blocks.size() > 1         ? "pieces"
-                     : !whole && !blocks.empty() ? "piece"
-                                                 : "";
-  if (turned) name += name.empty() ? "transposed" : ", transposed";
-  if (name.empty() && values == Values::kPlain) name = "same";
-  if (values == Values::kScaled)
-    name += (name.empty() ? "times " : ", times ") + std::to_string(factor);
-  if (values >= Values::kFolded) name += name.empty() ? "folded" : ", folded";
-  if (scheme != nullptr) return name + ", " + std::string(scheme->name);
-  if (type == kFloat16 || type == kBfloat16)
-    name += ", " + std::string(TypeName(type));
+std::string Recipe::Name(std::int32_t type, const Side& side) const {
+  const bool turned =
+      std::any_of(blocks.begin(), blocks.end(),
+                  [](const Block& block) { return block.src_col != 1; });
+  std::string name;
+  const auto add = [&](std::string_view word) {
+    if (!name.empty()) name += ", ";
+    name += word;
+  };
+  if (Parameters().size() > 1 && values == Values::kPlain) {
+    add("packed");
+  } else if (!picks.empty()) {
+    add("looked up");
+  } else if (blocks.size() > 1) {
+    add("pieces");
+  } else if (!blocks.empty() &&
+             count < side[blocks[0].parameter].tensor->count) {
+    add("piece");
+  }
+  if (turned) add("transposed");
+  if (values == Values::kScaled) add("times " + std::to_string(factor));
+  if (values >= Values::kFolded) add("folded");
+  if (name.empty()) add("same");
+  if (scheme != nullptr) {
+    add(scheme->name);
+  } else if (type == kFloat16 || type == kBfloat16) {
+    add(TypeName(type));
+  }
   return name;
 }
 
@@ -312,7 +305,9 @@ Made::Made(const Recipe& recipe, const Side& side, std::int32_t scale_type)
     const std::vector<float> variance = load(recipe.variance, 1);
     for (std::uint64_t i = 0; i < size && recipe.variance != kNoParameter;
          ++i) {
-      scale_[i] /= std::sqrt(variance[i] + recipe.epsilon);
+      const float root = std::sqrt(variance[i] + recipe.epsilon);
+      const int off = recipe.roots.empty() ? 0 : recipe.roots[i];
+      scale_[i] /= off == 0 ? root : std::nextafter(root, off < 0 ? 0 : INFINITY);
     }
     if (recipe.values == Recipe::Values::kFoldedBias) {
       shift_ = load(recipe.bias, 0);

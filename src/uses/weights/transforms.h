@@ -38,6 +38,7 @@ struct Parameter {
   void Load(std::uint64_t begin, std::uint64_t count, float* to) const;
 };
 using Side = std::vector<Parameter>;
+Side SideOf(const Checkpoint& checkpoint);
 
 // Element (r, c) is at `out` + r * `out_row` + c in the tensor, and at `src` +
 // r * `src_row` + c * `src_col` in the parameter. One of the latter two is 1.
@@ -111,6 +112,9 @@ struct Recipe {
   std::uint32_t mean = kNoParameter;
   std::uint32_t variance = kNoParameter;  // none: `weight` is the scale
   float epsilon = 0;
+  // By channel: units in the last place by which the root of the old variance
+  // is off, as MKL's is on some processors; none in the new checkpoint.
+  std::vector<int> roots = {};
   bool fused = false;  // the bias is summed without rounding its product
   Groups channel;      // of a folded norm
 
@@ -124,7 +128,7 @@ struct Recipe {
   // Every parameter that it reads, each once.
   std::vector<std::uint32_t> Parameters() const;
   // "transposed, float16"
-  std::string Name(std::int32_t type) const;
+  std::string Name(std::int32_t type, const Side& side) const;
   // Whether the numbers are those of one parameter, in their order.
   bool IsPlainCopy() const;
 };
@@ -142,10 +146,6 @@ struct Level {
   double divisor = 1;
   int zero = 0;
 };
-
-// Runs each job once and waits for all. Rethrows the first exception.
-void RunOnAllCores(std::size_t jobs,
-                   const std::function<void(std::size_t)>& job);
 
 // What a recipe gives for one checkpoint. Both must outlive it.
 class Made {

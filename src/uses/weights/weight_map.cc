@@ -190,13 +190,14 @@ class Mapper {
     weight.module =
         tagging_.modules.Find(hierarchy::SplitParameterName(first).module);
     if (weight.module == kNo<ModuleId>) weight.module = ReaderOf(uses);
-    if (weight.parameters.size() == 1) {
-      const Weight used = ReadUses(tensor, uses);
-      if (used.change == Change::kMerged ||
-          (used.parameters == weight.parameters &&
-           used.change == Change::kSame && IsMoved(reader_.NameOf(tensor)))) {
-        return used;
-      }
+    const Weight used = ReadUses(tensor, uses);
+    if (std::is_permutation(used.parameters.begin(), used.parameters.end(),
+                            weight.parameters.begin(), weight.parameters.end())
+            ? used.change == Change::kMerged ||
+                  (used.change == Change::kSame &&
+                   IsMoved(reader_.NameOf(tensor)))
+            : used.change == Change::kMerged && weight.parameters.size() == 1) {
+      return used;
     }
     if (weight.parameters.size() == 1 && from.size() == 1) {
       const bool turned =

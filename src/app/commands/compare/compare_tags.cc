@@ -14,11 +14,11 @@
 #include "core/graph/graph_facts.h"
 #include "core/graph/neighbours.h"
 #include "file/io/mapped_file.h"
-#include "file/io/paths.h"
 #include "file/model/field_kinds.h"
 #include "file/model/model_file.h"
 #include "file/model/onnx_fields.h"
 #include "file/model/tensor_data.h"
+#include "file/model/weight_files.h"
 #include "file/wire/field_reader.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/transfer.h"
@@ -34,29 +34,21 @@ class WeightFile {
   // `file` must outlive it.
   explicit WeightFile(const ModelFile& file);
 
-  struct Piece {
-    Bytes bytes;
-    const MappedFile* file = nullptr;  // to release pages; null: none
-  };
-
-  // Whether the elements of `value`, an initializer, can be read. They are then
-  // in `tensor` or in `piece`.
-  bool Read(ValueId value, TensorData& tensor, Piece& piece);
+  // The elements of `value`, an initializer, which may be in `tensor`.
+  WeightFiles::Piece Read(ValueId value, TensorData& tensor);
 
  private:
-  const MappedFile* External(std::string_view location);
-
-  const ModelFile& file_;
+  const Model& model_;
+  WeightFiles files_;
   std::unordered_map<std::string_view, Bytes> tensors_;  // of the main graph
-  std::map<std::string, std::unique_ptr<MappedFile>, std::less<>> external_;
 };
 
 // What is compared before the pages behind are given back.
 constexpr std::size_t kComparedAtOnce = std::size_t{1} << 20;
 
-bool HaveSameBytes(const WeightFile::Piece& a, const WeightFile::Piece& b) {
+bool HaveSameBytes(const WeightFiles::Piece& a, const WeightFiles::Piece& b) {
   if (a.bytes.size() != b.bytes.size()) return false;
-  const auto release = [](const WeightFile::Piece& piece, std::size_t at,
+  const auto release = [](const WeightFiles::Piece& piece, std::size_t at,
                           std::size_t size) {
     if (piece.file == nullptr || size < kComparedAtOnce) return;
     const auto begin = static_cast<std::uint64_t>(piece.bytes.data() -
@@ -75,59 +67,27 @@ bool HaveSameBytes(const WeightFile::Piece& a, const WeightFile::Piece& b) {
   return same;
 }
 
-WeightFile::WeightFile(const ModelFile& file) : file_(file) {
+WeightFile::WeightFile(const ModelFile& file)
+    : model_(file.model()), files_(file.file()) {
   const auto add = [&](const wire::Field& tensor) {
     tensors_.try_emplace(model::LastOf(tensor.bytes, onnx::TensorProto::kName),
                          tensor.bytes);
   };
-  model::ForEach(file.model().bytes(), onnx::ModelProto::kGraph,
-                 [&](const wire::Field& graph) {
-                   model::ForEach(graph.bytes, onnx::GraphProto::kInitializer,
-                                  add);
-                 });
+  model::ForEach(
+      model_.bytes(), onnx::ModelProto::kGraph, [&](const wire::Field& graph) {
+        model::ForEach(graph.bytes, onnx::GraphProto::kInitializer, add);
+      });
 }
 
-// Files outside the folder of the model are not read.
-const MappedFile* WeightFile::External(std::string_view location) {
-  const auto known = external_.find(location);
-  if (known != external_.end()) return known->second.get();
-  std::unique_ptr<MappedFile> file;
-  const auto path = ToPath(std::string(location));
-  const bool inside =
-      path.is_relative() &&
-      std::none_of(path.begin(), path.end(),
-                   [](const auto& part) { return part == ".."; });
-  if (inside) {
-    try {
-      file = std::make_unique<MappedFile>(
-          MappedFile::Open(ToText(ToPath(ParentFolder(file_.path())) / path)));
-    } catch (const Error&) {
-      file.reset();  // counted as not compared
-    }
-  }
-  return external_.emplace(location, std::move(file)).first->second.get();
-}
-
-bool WeightFile::Read(ValueId value, TensorData& tensor, Piece& piece) {
-  const auto at = tensors_.find(file_.model().ValueName(value));
-  if (at == tensors_.end()) return false;
+WeightFiles::Piece WeightFile::Read(ValueId value, TensorData& tensor) {
+  const auto at = tensors_.find(model_.ValueName(value));
+  if (at == tensors_.end()) return {};
   try {
     tensor = ReadTensorData(at->second);
   } catch (const wire::WireError&) {
-    return false;  // a warning named it when the model was read
+    return {};  // a warning named it when the model was read
   }
-  if (tensor.location.empty()) {
-    piece = {tensor.elements(),
-             tensor.converted.empty() ? &file_.file() : nullptr};
-    return !piece.bytes.empty();
-  }
-  const MappedFile* const data = External(tensor.location);
-  if (data == nullptr || tensor.offset > data->size()) return false;
-  const std::uint64_t rest = data->size() - tensor.offset;
-  const std::uint64_t length = tensor.length.value_or(rest);
-  if (length > rest || length == 0) return false;
-  piece = {data->bytes().substr(tensor.offset, length), data};
-  return true;
+  return files_.Read(tensor);
 }
 
 class WeightComparison {
@@ -165,9 +125,9 @@ bool WeightComparison::Compare(ValueId a, ValueId b) {
   if (!fresh) return at->second;
   TensorData x;
   TensorData y;
-  WeightFile::Piece piece_x;
-  WeightFile::Piece piece_y;
-  if (!weights_a_.Read(a, x, piece_x) || !weights_b_.Read(b, y, piece_y)) {
+  const WeightFiles::Piece piece_x = weights_a_.Read(a, x);
+  const WeightFiles::Piece piece_y = weights_b_.Read(b, y);
+  if (piece_x.bytes.empty() || piece_y.bytes.empty()) {
     ++unread_;
     return false;
   }

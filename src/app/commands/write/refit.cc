@@ -55,14 +55,12 @@ Table RefitTable(const std::shared_ptr<const Refitting>& refit) {
   table.more = [refit](const Table::Use& use) {
     for (const RefitRow& row : refit->plan.rows) {
       const weights::Stored& stored = refit->store.tensors()[row.stored];
-      const std::string module =
-          row.module == kNo<ModuleId>
-              ? ""
-              : refit->model->tagging().modules.Path(row.module);
       use({row.name.empty() ? stored.name : row.name,
            EnumToWord(weights::kFateNames, row.fate),
            Datum::OrNull(row.transform), row.parameters, row.parameters,
-           row.module == kNo<ModuleId> ? Datum() : Datum(module),
+           row.module == kNo<ModuleId>
+               ? Datum()
+               : Datum(refit->model->tagging().modules.Path(row.module)),
            weights::BytesOf(stored),
            row.fate != Fate::kWritten ? Datum()
            : refit->proved ? Datum("the old checkpoint gives its bytes")
@@ -118,7 +116,7 @@ void WriteRefit(
   };
   for (const auto& [old_name, name] : locations) {
     outputs.AddWeights(JoinPath(ParentFolder(path), name),
-                       refit.store.files().at(old_name)->size(),
+                       refit.store.files().find(old_name)->second->size(),
                        [&, location = old_name](wire::Rewrite::Sink& sink) {
                          writer.WriteData(location, sink);
                          check();
@@ -183,18 +181,18 @@ Result Refit(const WeightsOptions& options,
               refit->Count(Fate::kWritten), refit->Count(Fate::kKept), refused);
   std::string path;
   const std::vector<std::string>& left_out = refit->plan.left_out;
+  const std::vector<std::string>& unused = refit->plan.unused;
   const bool lost =
       !left_out.empty() ||
-      std::any_of(refit->plan.unused.begin(), refit->plan.unused.end(),
-                  [&](const std::string& name) {
-                    return request.added.contains(name);
-                  });
+      std::any_of(unused.begin(), unused.end(), [&](const std::string& name) {
+        return request.added.contains(name);
+      });
   if ((refused == 0 && !lost) || options.partial) {
     WriteRefit(options, *refit, inputs, read, terminal, result, path);
   }
-  if (!refit->plan.unused.empty()) {
+  if (!unused.empty()) {
     std::vector<std::string> lines;
-    for (const std::string& name : refit->plan.unused) {
+    for (const std::string& name : unused) {
       lines.push_back(Message("{}", Short{name, 300}));
     }
     result.Line("{} of the new checkpoint went into no tensor{}",
@@ -206,7 +204,7 @@ Result Refit(const WeightsOptions& options,
   result.data = Datum::Object({{"file", options.model},
                                {"output", Datum::OrNull(path)},
                                {"tensors", table},
-                               {"unused", refit->plan.unused}});
+                               {"unused", unused}});
   result.Line("");
   result.Add(table);
   if (refused > 0 || lost) {
@@ -216,14 +214,11 @@ Result Refit(const WeightsOptions& options,
                       left_out[0])
         : lost ? "the adapter adds to parameters that no tensor holds"
                : Count(refused, "tensor") + " refused";
-    if (options.partial) {
-      result.Finding("{}: {}", options.model, what);
-    } else {
-      result.Finding(
-          "{}: {}; nothing was written\n  keep some with --keep GLOB, or write "
-          "the others with --partial",
-          options.model, what);
-    }
+    result.Finding("{}: {}{}", options.model, what,
+                   Ours{options.partial ? ""
+                                        : "; nothing was written\n  keep some "
+                                          "with --keep GLOB, or write the "
+                                          "others with --partial"});
   }
   return result;
 }

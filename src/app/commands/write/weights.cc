@@ -127,32 +127,29 @@ void AddCheck(const weights::CheckResult& check, Result& result) {
                                      {"found", misfit.found}}));
   }
   result.Line("{} fit", Count(check.fit, "parameter"));
-  if (check.folded > 0) {
-    result.Line("{} of normalizations that were folded into convolutions",
-                check.folded);
-  }
-  if (check.zeros > 0) {
-    result.Line("{} that are 0 everywhere, which exporters leave out",
-                check.zeros);
-  }
-  if (check.equal > 0) {
-    result.Line("{} that are equal to one of these", check.equal);
-  }
-  if (check.counters > 0) {
-    result.Line("{} that only training uses (num_batches_tracked)",
-                check.counters);
+  const struct {
+    std::string_view key;
+    std::size_t count;
+    std::string_view text;
+  } explained[] = {{"folded", check.folded,
+                    "of normalizations that were folded into convolutions"},
+                   {"zeros", check.zeros,
+                    "that are 0 everywhere, which exporters leave out"},
+                   {"equal", check.equal, "that are equal to one of these"},
+                   {"counters", check.counters,
+                    "that only training uses (num_batches_tracked)"}};
+  Datum::Members members = {{"fit", check.fit}};
+  for (const auto& row : explained) {
+    if (row.count > 0) result.Line("{} {}", row.count, row.text);
+    members.emplace_back(row.key, row.count);
   }
   AddList("are missing from the model", check.missing, result);
   AddList("are not in the file", check.left_over, result);
   AddList("have another shape", shapes, result);
-  result.data.Set("check", Datum::Object({{"fit", check.fit},
-                                          {"folded", check.folded},
-                                          {"zeros", check.zeros},
-                                          {"equal", check.equal},
-                                          {"counters", check.counters},
-                                          {"missing", check.missing},
-                                          {"left_over", check.left_over},
-                                          {"shapes", std::move(misfits)}}));
+  members.emplace_back("missing", check.missing);
+  members.emplace_back("left_over", check.left_over);
+  members.emplace_back("shapes", std::move(misfits));
+  result.data.Set("check", Datum::Object(std::move(members)));
   if (!check.ok()) result.exit_code = ExitCode::kFindings;
 }
 
