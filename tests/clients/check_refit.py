@@ -3,7 +3,7 @@
   python check_refit.py ONNX_TAG            a few small models, in every form
   python check_refit.py ONNX_TAG --zoo      also tiny models of transformers
   python check_refit.py ONNX_TAG --fresh       the first checkpoint has zeros and ones, as models that were never trained
-  python check_refit.py ONNX_TAG --corrupt N   damaged checkpoints, N of them
+  python check_refit.py ONNX_TAG --cases DIR   keeps the exports in DIR, and uses those that are there: corrupt_refit.py damages them
 
 A tensor is `equal` to that of the second export, `refused`, `kept` (it is equal in both exports), or WRONG. Exit code 1 if one
 is wrong, or if the share of equal files of a form is under its floor.
@@ -14,17 +14,18 @@ from __future__ import annotations
 import argparse
 import collections
 import contextlib
-import copy
 import io
 import json
 import os
-import random
 import shutil
 import struct
 import subprocess
 import sys
 import tempfile
 import warnings
+
+# MKL's square roots are one bit off on some processors, so that two machines would export different numbers.
+os.environ.setdefault("MKL_CBWR", "AVX2")
 
 import numpy as np
 import onnx
@@ -37,6 +38,8 @@ warnings.filterwarnings("ignore")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 ort.set_default_logger_severity(4)
 torch.backends.mha.set_fastpath_enabled(False)
+
+Case = collections.namedtuple("Case", "name form first second was now")
 
 TYPES = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16", torch.int64: "I64", torch.float64: "F64",
          torch.bool: "BOOL", torch.int32: "I32"}
@@ -392,137 +395,76 @@ def compare(tool, first, second, was, now, work):
     return counts, names
 
 
-def measure(tool, models, exporters, forms, work, verbose):
-    totals = {form: collections.Counter() for form in forms}
-    wrong = 0
+def make_cases(models, exporters, forms, folder, verbose):
+    """Exports each model with two seeds into `folder`, in every form. What is there already is not made again."""
     for name, make, inputs in models:
         for exporter in exporters:
-            paths = []
-            try:
-                for seed in (1, 2):
-                    torch.manual_seed(0)
-                    model = randomize(make(), seed)
-                    save_safetensors(f"{work}/{seed}.safetensors", model.state_dict())
-                    path = f"{work}/{seed}.onnx"
-                    export(model, inputs, exporter, path)
-                    paths.append(path)
-            except Exception as error:  # noqa: BLE001 - models that do not export are not measured
-                print(f"{name} {exporter}: not exported: {str(error)[:100]!r}", flush=True)
-                continue
+            at = f"{folder}/{name}_{exporter}"
+            pair = [f"{at}.{seed}.onnx" for seed in (1, 2)]
+            was, now = (f"{at}.{seed}.safetensors" for seed in (1, 2))
+            if not os.path.exists(f"{at}.made"):
+                try:
+                    for seed in (1, 2):
+                        torch.manual_seed(0)
+                        model = randomize(make(), seed)
+                        save_safetensors(f"{at}.{seed}.safetensors", model.state_dict())
+                        export(model, inputs, exporter, pair[seed - 1])
+                except Exception as error:  # noqa: BLE001 - models that do not export are not measured
+                    print(f"{name} {exporter}: not exported: {str(error)[:100]!r}", flush=True)
+                    continue
+                open(f"{at}.made", "w").close()
             for form in forms:
-                made = [f"{work}/{form}{seed}.onnx" for seed in (1, 2)]
-                try:
-                    FORMS[form](paths[0], made[0], inputs, None)
-                    FORMS[form](paths[1], made[1], inputs, made[0])
-                except Exception as error:  # noqa: BLE001
-                    totals[form]["not made"] += 1
-                    if verbose:
-                        print(f"{name} {exporter} {form}: not made: {str(error)[:200]!r}", flush=True)
-                    continue
-                try:
-                    counts, names = compare(tool, made[0], made[1], f"{work}/1.safetensors", f"{work}/2.safetensors", work)
-                except RuntimeError as error:
-                    print(f"{name} {exporter} {form}: {error}")
-                    totals[form]["failed"] += 1
-                    continue
-                if counts is None:
-                    totals[form]["other names"] += 1
-                    continue
-                totals[form].update(counts)
-                totals[form]["files"] += 1
-                totals[form]["whole files"] += not counts["refused"] and not counts["WRONG"]
-                wrong += counts["WRONG"]
-                if verbose or counts["WRONG"]:
-                    print(f"{name} {exporter} {form}: {dict(counts)}")
-                    for kind in names:
-                        for line in names[kind][: 40 if kind == "WRONG" else 6]:
-                            print(f"    {kind}: {line}")
-                    sys.stdout.flush()
+                first, second = (f"{at}.{form}{seed}.onnx" for seed in (1, 2))
+                if not os.path.exists(second):
+                    try:
+                        FORMS[form](pair[0], first, inputs, None)
+                        FORMS[form](pair[1], second, inputs, first)
+                    except Exception as error:  # noqa: BLE001
+                        if verbose:
+                            print(f"{name} {exporter} {form}: not made: {str(error)[:200]!r}", flush=True)
+                        first = None
+                yield Case(f"{name} {exporter} {form}", form, first, second, was, now)
+
+
+def measure(tool, cases, work, verbose):
+    totals = collections.defaultdict(collections.Counter)
+    wrong = 0
+    for case in cases:
+        total = totals[case.form]
+        if case.first is None:
+            total["not made"] += 1
+            continue
+        try:
+            counts, names = compare(tool, case.first, case.second, case.was, case.now, work)
+        except RuntimeError as error:
+            print(f"{case.name}: {error}")
+            total["failed"] += 1
+            continue
+        if counts is None:
+            total["other names"] += 1
+            continue
+        total.update(counts)
+        total["files"] += 1
+        total["whole files"] += not counts["refused"] and not counts["WRONG"]
+        wrong += counts["WRONG"]
+        if verbose or counts["WRONG"]:
+            print(f"{case.name}: {dict(counts)}")
+            for kind in names:
+                for line in names[kind][: 40 if kind == "WRONG" else 6]:
+                    print(f"    {kind}: {line}")
+            sys.stdout.flush()
     return totals, wrong
-
-
-def corrupt(tool, models, count, work, seed=0):
-    """Renamed, permuted and reshaped checkpoints: what is written must follow from the names that are left."""
-    rng = random.Random(seed)
-    wrong = refused = 0
-    cases = []
-    for name, make, inputs in models:
-        states = []
-        for seed in (1, 2):
-            torch.manual_seed(0)
-            model = randomize(make(), seed)
-            states.append({k: v.clone() for k, v in model.state_dict().items()})
-            export(model, inputs, "script", f"{work}/{name}{seed}.onnx")
-        cases.append((name, states))
-    for i in range(count):
-        name, states = cases[i % len(cases)]
-        side = rng.randrange(2)
-        state = copy.copy(states[side])
-        kind = rng.choice(["rename", "permute", "reshape", "drop", "swap", "noise"])
-        keys = [k for k in state if state[k].is_floating_point() and state[k].numel() > 16]
-        key = rng.choice(keys)
-        same = [k for k in keys if k != key and state[k].shape == state[key].shape]
-        if kind == "rename":
-            state = {k + "x" if k == key else k: v for k, v in state.items()}
-        elif kind == "permute":
-            flat = state[key].flatten()
-            order = torch.randperm(flat.numel(), generator=torch.Generator().manual_seed(i))
-            state[key] = flat[order].reshape(state[key].shape)
-        elif kind == "reshape":
-            state[key] = state[key].reshape(-1) if state[key].dim() > 1 else state[key].reshape(1, -1)
-        elif kind == "drop":
-            del state[key]
-        elif kind == "swap" and same:
-            other = rng.choice(same)
-            state[key], state[other] = state[other], state[key]
-        else:
-            kind = "noise"
-            state[key] = state[key] + torch.randn(state[key].shape, generator=torch.Generator().manual_seed(i)) * 1e-3
-        both = [states[0], states[1]]
-        both[side] = state
-        for number, one in enumerate(both):
-            save_safetensors(f"{work}/c{number}.safetensors", one)
-        code, answer = refit(tool, f"{work}/{name}1.onnx", f"{work}/c0.safetensors", f"{work}/c1.safetensors", f"{work}/c.onnx", "--partial")
-        refused += code == 1
-        # A damaged new checkpoint of the same shape cannot be told from a good one, nor swapped names in both directions.
-        if side == 1 and kind in ("permute", "swap", "noise"):
-            continue
-        if code == 0 and not harmless(kind, side, key, answer):
-            wrong += 1
-            print(f"corruption {i}: {name} {kind} of {key} in {'old' if side == 0 else 'new'} was accepted")
-        # With the old checkpoint swapped, tensors get the other name's numbers; both names are proved then.
-        if kind == "swap":
-            continue
-        truth = dict(tensors(f"{work}/{name}2.onnx"))
-        present = dict(tensors(f"{work}/{name}1.onnx"))
-        fates = {row["tensor"]: row["fate"] for row in answer["tensors"]}
-        for tensor, value in tensors(f"{work}/c.onnx"):
-            if fates.get(tensor) == "refused":
-                continue
-            if value.tobytes() not in (truth[tensor].tobytes(),):
-                wrong += 1
-                print(f"corruption {i}: {name} {kind} of {key}: {tensor} is wrong {present[tensor].tobytes() == value.tobytes()}")
-    print(f"{count} corruptions: {refused} refused, {wrong} wrong")
-    return wrong
-
-
-def harmless(kind, side, key, answer):
-    """Whether the graph never had the parameter: nothing can be refused then."""
-    if kind == "swap":
-        return True
-    written = {p for row in answer["tensors"] for p in row["parameters"] or []}
-    return key not in written and key + "x" not in written
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("tool")
     parser.add_argument("--zoo", action="store_true")
-    parser.add_argument("--corrupt", type=int, default=0)
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--models", default="")
     parser.add_argument("--forms", default=",".join(FORMS))
     parser.add_argument("--exporters", default="script,dynamo")
+    parser.add_argument("--cases", default="", help="a folder where exports are kept, and used again")
     parser.add_argument("-v", action="store_true")
     args = parser.parse_args()
     global FRESH  # noqa: PLW0603
@@ -531,9 +473,10 @@ def main():
     if args.models:
         models = [m for m in models if m[0] in args.models.split(",")]
     with tempfile.TemporaryDirectory() as work:
-        if args.corrupt:
-            return 1 if corrupt(args.tool, models, args.corrupt, work) else 0
-        totals, wrong = measure(args.tool, models, args.exporters.split(","), args.forms.split(","), work, args.v)
+        folder = args.cases or work
+        os.makedirs(folder, exist_ok=True)
+        cases = make_cases(models, args.exporters.split(","), args.forms.split(","), folder, args.v)
+        totals, wrong = measure(args.tool, cases, work, args.v)
     columns = ["files", "whole files", "equal", "kept", "refused", "WRONG", "other names", "not made", "failed"]
     print("form             " + " ".join(f"{c:>11}" for c in columns))
     failed = wrong > 0

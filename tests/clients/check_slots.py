@@ -4,11 +4,13 @@
     check_slots.py ONNX_TAG [--models llama,bert] [--exporters script,dynamo]
 
 For each model and exporter: without an adapter the result must be that of the model without slots, bit for bit, at every
-level of optimization that is listed; with one it must be PEFT's within 1e-6 of the largest number. One line per case; exit
-1 if one fails.
+level of optimization that is listed; with one it must be PEFT's within 1e-6 of the largest number. Then `--lora` merges the
+adapter: each weight must be that of PEFT's merge_and_unload() within 2 units in the last place of max(|W|, |dW|). One line per
+case; exit 1 if one fails.
 """
 import argparse
 import copy
+import json
 import os
 import subprocess
 import sys
@@ -22,7 +24,7 @@ import peft
 import torch
 import transformers as t
 
-from check_refit import export, randomize
+from check_refit import export, randomize, save_safetensors, tensors
 
 ort.set_default_logger_severity(4)
 warnings.filterwarnings("ignore")
@@ -35,7 +37,7 @@ LEVELS = {"disabled": ort.GraphOptimizationLevel.ORT_DISABLE_ALL, "basic": ort.G
           "all": ort.GraphOptimizationLevel.ORT_ENABLE_ALL}
 
 # What torch's older exporter cannot export: an operator is missing there.
-DYNAMO_ONLY = ("llama", "gpt2", "mistral")
+DYNAMO_ONLY = ("llama", "gpt2", "mistral", "opt")
 # The class, its configuration, the input, what PEFT adapts, further options of LoRA.
 MODELS = {
     "llama": ("LlamaForCausalLM", lambda: t.LlamaConfig(**SMALL, num_key_value_heads=2), IDS, "all-linear",
@@ -52,6 +54,12 @@ MODELS = {
                 ["q_proj", "k_proj", "o_proj", "down_proj"], {}),
     "t5": ("T5EncoderModel", lambda: t.T5Config(vocab_size=99, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4),
            IDS, ["q", "v", "wo"], {}),
+    "distilbert": ("DistilBertModel", lambda: t.DistilBertConfig(vocab_size=99, dim=32, n_layers=2, n_heads=4, hidden_dim=64,
+                                                                 max_position_embeddings=40), IDS,
+                   ["q_lin", "v_lin", "lin1", "lin2"], {"alpha_pattern": {"lin1": 3}}),
+    "opt": ("OPTForCausalLM", lambda: t.OPTConfig(vocab_size=99, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+                                                  ffn_dim=64, max_position_embeddings=40, word_embed_proj_dim=32), IDS,
+            ["q_proj", "v_proj", "fc1", "fc2"], {}),
 }
 
 
@@ -83,6 +91,29 @@ def must(words):
     if done.returncode != 0:
         raise RuntimeError(f"{words[1:4]} exit {done.returncode}: {done.stdout[:500]}{done.stderr[:1500]}")
     return done.stdout
+
+
+def merge(tool, plain, model, adapted, saved):
+    """How many weights `--lora` changed, and the largest distance from PEFT's, in units in the last place."""
+    was, out = plain + ".was.safetensors", plain + ".merged.onnx"
+    base = {key: value.clone() for key, value in model.state_dict().items()}
+    save_safetensors(was, base)
+    rows = json.loads(must([tool, "weights", plain, "--was", was, "--lora", saved, "-o", out, "--force", "--json"]))["tensors"]
+    merged = adapted.merge_and_unload().state_dict()
+    values = dict(tensors(out))
+    count, worst = 0, 0.0
+    for row in rows:
+        for name in row["parameters"] or []:
+            change = (merged[name] - base[name]).numpy()
+            if row["transform"] not in ("same", "transposed") or not change.any():
+                continue
+            want = merged[name].numpy()
+            got = values[row["tensor"]]
+            got = got.T if row["transform"] == "transposed" else got
+            size = np.spacing(np.maximum(np.abs(base[name].numpy()), np.abs(change)))
+            worst = max(worst, float((np.abs(got.reshape(want.shape) - want) / size).max()))
+            count += 1
+    return count, worst
 
 
 def check(tool, name, exporter, folder):
@@ -123,7 +154,7 @@ def check(tool, name, exporter, folder):
         far = max(far, float(np.abs(got - want).max() / max(1, np.abs(want).max())))
         moved = float(np.abs(want - base).max())
         error = float(np.abs(empty - base).max())
-    return count, equal, error, far, moved
+    return count, equal, error, far, moved, *merge(tool, plain, model, adapted, saved)
 
 
 def main():
@@ -139,17 +170,18 @@ def main():
                 if exporter == "script" and name in DYNAMO_ONLY:
                     continue
                 try:
-                    count, equal, error, far, moved = check(options.tool, name, exporter, folder)
+                    count, equal, error, far, moved, changed, ulps = check(options.tool, name, exporter, folder)
                 except Exception as failure:                # one line each; the others are still checked
                     print(f"{name} {exporter}: FAILED: {failure}", flush=True)
                     failed += 1
                     continue
                 # Fusions of the highest level stop at the sum, and round in another way.
                 good = equal["disabled"] and equal["basic"] and error <= 1e-6 * 4 and far <= 1e-6 and moved > 1e-3
+                good = good and changed == count and ulps <= 2
                 failed += not good
                 shown = ", ".join(f"{level} {'equal' if same else 'differs'}" for level, same in equal.items())
                 print(f"{name} {exporter}: {count} adapters; empty: {shown} ({error:.1e}); with PEFT's {far:.1e}, "
-                      f"which moves {moved:.2f}{'' if good else ': FAILED'}", flush=True)
+                      f"which moves {moved:.2f}; merged: {changed} weights within {ulps:.2g} units{'' if good else ': FAILED'}", flush=True)
     return 1 if failed else 0
 
 

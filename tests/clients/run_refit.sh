@@ -19,6 +19,8 @@ work=$(cd "$work" && pwd)
 if [ "${3:-many}" = one ]; then
     exec "$python" "$here/check_refit.py" "$binary" --models conv,mlp --exporters script --forms plain,dynamic_int8,nbits4
 fi
-"$python" "$here/check_refit.py" "$binary"
+rm -rf "$work/refit-cases" "$work/refit-stress"
+"$python" "$here/check_refit.py" "$binary" --cases "$work/refit-cases"
 "$python" "$here/check_refit.py" "$binary" --fresh --forms plain,ort_extended
-"$python" "$here/check_refit.py" "$binary" --corrupt 300
+"$python" "$here/corrupt_refit.py" "$binary" "$work/refit-cases" 300
+"$python" "$here/stress_refit.py" "$binary" "$work/refit-stress" --width 512

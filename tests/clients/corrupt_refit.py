@@ -1,0 +1,339 @@
+"""Damages checkpoints at random: `weights --refit` must refuse, or write what it would have written from good ones.
+
+  python corrupt_refit.py ONNX_TAG CASES N [--forms plain,dynamic_int8] [--jobs 2] [--seed 0]
+
+CASES is a folder that `check_refit.py --cases CASES` filled. Exit code 1 if a tensor is wrong, or if the tool crashes.
+
+Each kind of damage is a row of KINDS. It changes the old checkpoint, the new one or both, and says which parameters of the new
+one have other numbers now. Those numbers may be written, as nobody can tell them from good ones; every other tensor that is
+written must be equal to that of the second export.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+Case = collections.namedtuple("Case", "name first second was now")
+TYPES = {"F32": np.float32, "F16": np.float16, "F64": np.float64, "I64": np.int64, "I32": np.int32, "BOOL": np.bool_}
+WORDS = {np.dtype(kind): word for word, kind in TYPES.items()}
+
+
+def read_safetensors(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    size = struct.unpack("<Q", data[:8])[0]
+    state = {}
+    for name, row in json.loads(data[8 : 8 + size]).items():
+        begin, end = (8 + size + offset for offset in row["data_offsets"])
+        state[name] = np.frombuffer(data[begin:end], dtype=TYPES[row["dtype"]]).reshape(row["shape"])
+    return state
+
+
+def safetensors_bytes(state):
+    head, blobs, at = {}, [], 0
+    for name, array in state.items():
+        blob = np.ascontiguousarray(array).tobytes()
+        head[name] = {"dtype": WORDS[array.dtype], "shape": list(array.shape), "data_offsets": [at, at + len(blob)]}
+        at += len(blob)
+        blobs.append(blob)
+    text = json.dumps(head).encode()
+    return struct.pack("<Q", len(text)) + text + b"".join(blobs)
+
+
+def tensors(path):
+    """By name: type, shape and numbers of each initializer and constant."""
+    model = onnx.load(path)
+    found = {i.name: i for i in model.graph.initializer}
+    for node in model.graph.node:
+        if node.op_type == "Constant":
+            found.update({node.output[0]: a.t for a in node.attribute if a.name == "value"})
+    return {name: (t.data_type, tuple(t.dims), numpy_helper.to_array(t).tobytes()) for name, t in found.items()}
+
+
+# ---------------------------------------------------------------- damage
+class Pair:
+    """Two checkpoints, and what was done to them."""
+
+    def __init__(self, rng, was, now):
+        self.rng, self.sides = rng, [dict(was), dict(now)]
+        keys = [k for k, v in was.items() if v.dtype.kind == "f" and v.size > 16]
+        self.key = rng.choice(keys)
+        same = [k for k in keys if k != self.key and was[k].shape == was[self.key].shape]
+        rng.shuffle(same)
+        self.same = same
+        self.changed = set()  # parameters whose new numbers are other ones
+        self.files = [None, None]  # bytes that are written instead
+
+    def put(self, side, key, value):
+        self.sides[side][key] = np.ascontiguousarray(value)
+        if side == 1:
+            self.changed.add(key)
+
+    def edit(self, side, change):
+        self.put(side, self.key, change(self.sides[side][self.key]))
+
+    def rename(self, side, names):
+        self.sides[side] = {names.get(k, k): v for k, v in self.sides[side].items()}
+
+    def bytes(self, side):
+        made = self.files[side]
+        return made if made is not None else safetensors_bytes(self.sides[side])
+
+    def shuffled(self, value, axis=None):
+        order = np.random.default_rng(self.rng.randrange(1 << 30))
+        return order.permutation(value.ravel()).reshape(value.shape) if axis is None else order.permutation(value, axis=axis)
+
+    def noise(self, value, size):
+        made = np.random.default_rng(self.rng.randrange(1 << 30)).standard_normal(value.shape) * size
+        return (value + made).astype(value.dtype)
+
+
+def one_bit(value):
+    flat = value.ravel().copy()
+    flat[flat.size // 2] = np.nextafter(flat[flat.size // 2], np.float32(9), dtype=flat.dtype)
+    return flat.reshape(value.shape)
+
+
+def turned(value):
+    return value.T if value.ndim == 2 and value.shape[0] == value.shape[1] else value.reshape(value.shape[::-1])
+
+
+EDITS = {
+    "elements permuted": lambda pair: pair.shuffled,
+    "rows permuted": lambda pair: lambda value: pair.shuffled(value, 0),
+    "turned": lambda pair: turned,
+    "reshaped": lambda pair: lambda value: value.reshape(-1) if value.ndim > 1 else value.reshape(1, -1),
+    "noise": lambda pair: lambda value: pair.noise(value, 1e-3),
+    "one bit": lambda pair: one_bit,
+    "zeros": lambda pair: np.zeros_like,
+    "ones": lambda pair: np.ones_like,
+    "a row fewer": lambda pair: lambda value: value[:-1],
+    "a row more": lambda pair: lambda value: np.concatenate([value, value[:1]]),
+    "float16": lambda pair: lambda value: value.astype(np.float16),
+    "float64": lambda pair: lambda value: value.astype(np.float64),
+    "halved": lambda pair: lambda value: value * np.float32(0.5),
+    "sign": lambda pair: lambda value: -value,
+}
+
+
+def swap(pair, sides, count=2):
+    keys = [pair.key, *pair.same[: count - 1]]
+    for side in sides:
+        values = [pair.sides[side][key] for key in keys]
+        for key, value in zip(keys, values[1:] + values[:1], strict=True):
+            pair.put(side, key, value)
+    if len(sides) == 2:
+        pair.changed = set()
+
+
+def copied(pair, side):
+    for other in pair.same[:1]:
+        pair.put(side, pair.key, pair.sides[side][other])
+
+
+def all_noise(pair, side):
+    for key, value in list(pair.sides[side].items()):
+        if value.dtype.kind == "f":
+            pair.put(side, key, pair.noise(value, 1e-2))
+
+
+def cut_file(pair, side):
+    data = safetensors_bytes(pair.sides[side])
+    pair.files[side] = data[: pair.rng.randrange(len(data))]
+
+
+def flip_head(pair, side):
+    data = bytearray(safetensors_bytes(pair.sides[side]))
+    at = pair.rng.randrange(8 + struct.unpack("<Q", data[:8])[0])
+    data[at] ^= 1 << pair.rng.randrange(8)
+    pair.files[side] = bytes(data)
+
+
+def exchanged(pair):
+    pair.sides.reverse()
+
+
+def rename_all(pair, sides):
+    for side in sides:
+        pair.rename(side, {key: "model." + key for key in pair.sides[side]})
+
+
+SIDES = ("old", "new")
+KINDS = {f"{word}, {SIDES[side]}": (lambda pair, edit=edit, side=side: pair.edit(side, edit(pair)))
+         for word, edit in EDITS.items() for side in (0, 1)}
+for _side in (0, 1):
+    KINDS[f"renamed, {SIDES[_side]}"] = lambda pair, side=_side: pair.rename(side, {pair.key: pair.key + "x"})
+    KINDS[f"dropped, {SIDES[_side]}"] = lambda pair, side=_side: pair.sides[side].pop(pair.key)
+    KINDS[f"names swapped, {SIDES[_side]}"] = lambda pair, side=_side: swap(pair, [side])
+    KINDS[f"three names in a circle, {SIDES[_side]}"] = lambda pair, side=_side: swap(pair, [side], 3)
+    KINDS[f"another's numbers, {SIDES[_side]}"] = lambda pair, side=_side: copied(pair, side)
+    KINDS[f"all numbers, {SIDES[_side]}"] = lambda pair, side=_side: all_noise(pair, side)
+    KINDS[f"file cut, {SIDES[_side]}"] = lambda pair, side=_side: cut_file(pair, side)
+    KINDS[f"a bit of the head, {SIDES[_side]}"] = lambda pair, side=_side: flip_head(pair, side)
+    KINDS[f"a prefix on all names, {SIDES[_side]}"] = lambda pair, side=_side: rename_all(pair, [side])
+KINDS["names swapped in both"] = lambda pair: swap(pair, [0, 1])
+KINDS["a prefix on all names in both"] = lambda pair: rename_all(pair, [0, 1])
+KINDS["old and new exchanged"] = exchanged
+
+
+# ---------------------------------------------------------------- judging
+def run(tool, case, was, now, out):
+    if os.path.exists(out):
+        os.remove(out)
+    made = subprocess.run([tool, "weights", case.first, "--refit", now, "--was", was, "-o", out, "--force", "--json", "--partial"],
+                          capture_output=True, text=True)
+    return made.returncode, made.stdout, made.stderr
+
+
+def plain(row, value, kind):
+    """What a row that only moves numbers makes of a parameter, in the tensor's type; None for a row that computes."""
+    if row["transform"] == "transposed" and value.ndim == 2:
+        value = value.T
+    elif row["transform"] != "same":
+        return None
+    return np.ascontiguousarray(value).astype(helper.tensor_dtype_to_np_dtype(kind)).tobytes()
+
+
+class Judge:
+    def __init__(self, tool, case, work):
+        self.tool, self.case = tool, case
+        self.was, self.now = read_safetensors(case.was), read_safetensors(case.now)
+        self.first, self.second = tensors(case.first), tensors(case.second)
+        out = f"{work}/clean.onnx"
+        _, text, _ = run(tool, case, case.was, case.now, out)
+        self.clean = {row["tensor"]: row for row in json.loads(text)["tensors"]}
+        self.good = tensors(out)
+        # What good checkpoints give is the truth, once it is equal to the second export.
+        self.usable = all(self.good[name] == self.second.get(name) for name, row in self.clean.items()
+                          if row["fate"] == "written" and name in self.second)
+
+    def judge(self, seed, work):
+        """(kind, verdict, what is wrong)"""
+        rng = random.Random(seed)
+        kind = rng.choice(list(KINDS))
+        pair = Pair(rng, self.was, self.now)
+        KINDS[kind](pair)
+        paths = [f"{work}/{SIDES[side]}.safetensors" for side in (0, 1)]
+        for side, path in enumerate(paths):
+            with open(path, "wb") as file:
+                file.write(pair.bytes(side))
+        out = f"{work}/out.onnx"
+        code, text, errors = run(self.tool, self.case, *paths, out)
+        at = f"{self.case.name}: {kind}: {pair.key}"
+        if code not in (0, 1, 2):
+            return kind, "crashed", f"{at}: exit {code}: {errors[:200]}"
+        if code == 2:
+            clean = errors.startswith("onnx-tag: ") and errors.count("\n") <= 2 and not os.path.exists(out)
+            return kind, "stopped" if clean else "wrong", f"{at}: {errors[:300]}"
+        rows = {row["tensor"]: row for row in json.loads(text)["tensors"]}
+        verdict = "refused" if code == 1 else "right"
+        for name, value in tensors(out).items():
+            row = rows.get(name, {"fate": "kept"})
+            if row["fate"] != "written":
+                clean = self.clean.get(name, row)
+                held = clean["fate"] == "written" and self.good[name] != self.first[name]
+                if value != self.first.get(name) or (row["fate"] == "kept" and held):
+                    return kind, "wrong", f"{at}: {name} is {row}"
+                continue
+            if value == self.good.get(name):
+                continue
+            parameters = set(row["parameters"] or [])
+            if name not in self.good or pair.changed & (parameters | self.beside(row)):
+                # A tensor that was split off has the numbers of one parameter.
+                state = pair.sides[1]
+                one = plain(row, state[min(parameters)], value[0]) if len(parameters) == 1 else None
+                asked = one is None or value[2] == one
+            else:
+                asked = kind.startswith("old and new") and value == self.first[name]
+            if not asked:
+                return kind, "wrong", f"{at}: {name} was written: {row['transform']} {row['parameters']}"
+            if code == 0:
+                verdict = "as asked"
+        if kind.endswith("old") and verdict != "refused" and pair.key in self.used():
+            # The damaged parameter is in the model: at least its tensor needs another proof.
+            verdict = "right all the same"
+        return kind, verdict, at
+
+    @staticmethod
+    def beside(row):
+        """The scale of an int32 bias is also that of the weight beside it, or of the table that its input is from."""
+        if "int32" not in row["transform"] and row["transform"] != "scale":
+            return set()
+        return {p.rsplit(".", 1)[0] + ".weight" for p in row["parameters"] or []}
+
+    def used(self):
+        return {p for row in self.clean.values() for p in row["parameters"] or [] if row["fate"] == "written"}
+
+
+def corrupt(tool, cases, count, work, jobs=2, seed=0):
+    """Prints a row for each kind of damage. Returns how many runs went wrong."""
+    judges = []
+    for case in cases:
+        judge = Judge(tool, case, work)
+        if judge.usable:
+            judges.append(judge)
+        else:
+            print(f"{case.name}: not used: good checkpoints do not give the second export", flush=True)
+
+    def some(job):
+        folder = f"{work}/{job}"
+        os.makedirs(folder, exist_ok=True)
+        return [judges[i % len(judges)].judge(seed + i, folder) for i in range(job, count, jobs)]
+
+    table = collections.defaultdict(collections.Counter)
+    bad = []
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for results in pool.map(some, range(jobs)):
+            for kind, verdict, text in results:
+                table[kind][verdict] += 1
+                if verdict in ("wrong", "crashed"):
+                    bad.append(text)
+    columns = ["refused", "stopped", "right", "right all the same", "as asked", "wrong", "crashed"]
+    print(f"{count} damaged pairs of {len(judges)} files\n{'kind':40} " + " ".join(f"{c:>18}" for c in columns))
+    for kind in [*sorted(table), "all"]:
+        counts = table[kind] if kind != "all" else sum(table.values(), collections.Counter())
+        print(f"{kind:40} " + " ".join(f"{counts[c]:>18}" for c in columns))
+    for text in bad[:60]:
+        print("    " + text)
+    return len(bad)
+
+
+def find_cases(folder, forms):
+    for made in sorted(pathlib.Path(folder).glob("*.made")):
+        at = str(made)[: -len(".made")]
+        for form in forms:
+            first, second = (f"{at}.{form}{seed}.onnx" for seed in (1, 2))
+            if os.path.exists(second):
+                yield Case(f"{made.stem} {form}", first, second, f"{at}.1.safetensors", f"{at}.2.safetensors")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tool")
+    parser.add_argument("cases")
+    parser.add_argument("count", type=int)
+    parser.add_argument("--forms", default="plain,ort_extended,fp16,dynamic_int8,qdq_channel,nbits4_asym")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as work:
+        bad = corrupt(args.tool, find_cases(args.cases, args.forms.split(",")), args.count, work, args.jobs, args.seed)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
