@@ -17,6 +17,9 @@ import sys
 import tempfile
 import warnings
 
+# check_refit.py asks MKL for AVX2, where its products of small matrices are summed in another order: up to 10 units from ours.
+os.environ.setdefault("MKL_CBWR", "AUTO")
+
 import numpy as np
 import onnx
 import onnxruntime as ort

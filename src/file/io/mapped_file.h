@@ -54,7 +54,7 @@ class MappedFile {
   // or its name leads to another file by now.
   void CheckUnchanged() const;
 
-  // Gives back the memory of whole pages in [begin, end), which a walk has left
+  // Gives back the pages from that of `begin` to `end`, which a walk has left
   // behind. They can be read again, from the system's cache. On a file of
   // 1.5 GB with 2,571 initializers a walk keeps 162 MB without this, 5 MB with.
   void Release(std::uint64_t begin, std::uint64_t end) const;

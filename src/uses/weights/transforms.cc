@@ -307,7 +307,8 @@ Made::Made(const Recipe& recipe, const Side& side, std::int32_t scale_type)
          ++i) {
       const float root = std::sqrt(variance[i] + recipe.epsilon);
       const int off = recipe.roots.empty() ? 0 : recipe.roots[i];
-      scale_[i] /= off == 0 ? root : std::nextafter(root, off < 0 ? 0 : INFINITY);
+      scale_[i] /=
+          off == 0 ? root : std::nextafter(root, off < 0 ? 0 : INFINITY);
     }
     if (recipe.values == Recipe::Values::kFoldedBias) {
       shift_ = load(recipe.bias, 0);
