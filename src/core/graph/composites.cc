@@ -27,49 +27,37 @@ class CompositeFinder {
   using Ops = std::initializer_list<Op>;
 
   void Look(NodeId node) {
-    switch (ops_[node]) {
-      case Op::kMatMul:
-      case Op::kFusedMatMul:
-        TakeMatMul(node);
-        break;
-      case Op::kMatMulInteger:
-        TakeIntegerProduct(node, Kind::kLinear);
-        break;
-      case Op::kConvInteger:
-        TakeIntegerProduct(node, Kind::kConvolution);
-        break;
-      case Op::kGemm:
-      case Op::kFusedGemm:
-        TakeGemm(node);
-        break;
-      case Op::kSqrt:
-        TakeNorm(node);
-        break;
-      case Op::kInstanceNormalization:
-        TakeGroupNorm(node);
-        break;
-      case Op::kErf:
-      case Op::kTanh:
-        TakeOnePlus(node);
-        break;
-      case Op::kSigmoid:
-      case Op::kHardSigmoid:
-        TakeGate(node);
-        break;
-      case Op::kClip:
-        TakeClipGate(node);
-        break;
-      case Op::kSoftplus:
-        TakeMish(node);
-        break;
-      default:
-        break;
+    static constexpr struct {
+      Op op;
+      void (CompositeFinder::*take)(NodeId node);
+    } kPatterns[] = {
+        {Op::kMatMul, &CompositeFinder::TakeMatMul},
+        {Op::kFusedMatMul, &CompositeFinder::TakeMatMul},
+        {Op::kMatMulInteger, &CompositeFinder::TakeIntegerProduct},
+        {Op::kConvInteger, &CompositeFinder::TakeIntegerProduct},
+        {Op::kGemm, &CompositeFinder::TakeGemm},
+        {Op::kFusedGemm, &CompositeFinder::TakeGemm},
+        {Op::kSqrt, &CompositeFinder::TakeNorm},
+        {Op::kInstanceNormalization, &CompositeFinder::TakeGroupNorm},
+        {Op::kErf, &CompositeFinder::TakeOnePlus},
+        {Op::kTanh, &CompositeFinder::TakeOnePlus},
+        {Op::kSigmoid, &CompositeFinder::TakeGate},
+        {Op::kHardSigmoid, &CompositeFinder::TakeGate},
+        {Op::kClip, &CompositeFinder::TakeClipGate},
+        {Op::kSoftplus, &CompositeFinder::TakeMish},
+    };
+    for (const auto& [op, take] : kPatterns) {
+      if (ops_[node] == op) (this->*take)(node);
     }
   }
 
   // ---- what is taken
 
-  void Begin() { nodes_.clear(); }
+  // What is not there is left out.
+  void Begin(std::initializer_list<NodeId> nodes) {
+    nodes_.clear();
+    for (const NodeId node : nodes) Add(node);
+  }
   void Add(NodeId node) {
     if (node != kNo<NodeId> && !Has(node)) nodes_.push_back(node);
   }
@@ -145,9 +133,7 @@ class CompositeFinder {
     if (!HasConstant(node)) return;
     const NodeId add = BiasAfter(node);
     if (add == kNo<NodeId>) return;
-    Begin();
-    Add(node);
-    Add(add);
+    Begin({node, add});
     Take(Kind::kLinear, node);
   }
 
@@ -156,8 +142,7 @@ class CompositeFinder {
   void TakeGemm(NodeId node) {
     const auto inputs = model_.Inputs(node);
     if (inputs.size() < 2 || links_.data().Contains(inputs[1])) return;
-    Begin();
-    Add(node);
+    Begin({node});
     AddReshapes(node, node);
     if (nodes_.size() > 1) Take(Kind::kLinear, node);
   }
@@ -174,18 +159,15 @@ class CompositeFinder {
     Add(after);
   }
 
-  void TakeIntegerProduct(NodeId node, Kind kind) {
+  void TakeIntegerProduct(NodeId node) {
     const QuantizedProduct parts = FindQuantizedProduct(links_, node);
     if (parts.scaled == kNo<NodeId>) return;
-    Begin();
-    for (const NodeId part :
-         {node, parts.cast, parts.scaled, parts.scales, parts.bias}) {
-      Add(part);
-    }
-    if (kind == Kind::kLinear) {
+    Begin({node, parts.cast, parts.scaled, parts.scales, parts.bias});
+    const bool linear = ops_.Is(node, OpKind::kProduct);
+    if (linear) {
       AddReshapes(node, parts.bias == kNo<NodeId> ? parts.scaled : parts.bias);
     }
-    Take(kind, node);
+    Take(linear ? Kind::kLinear : Kind::kConvolution, node);
   }
 
   // ---- activations
@@ -254,8 +236,7 @@ class CompositeFinder {
   // The recipe book expects the nodes in this order.
   bool TakeGelu(NodeId f, std::initializer_list<NodeId> after, NodeId half,
                 ValueId x) {
-    Begin();
-    Add(f);
+    Begin({f});
     for (const NodeId node : after) Add(node);
     const auto before = static_cast<std::ptrdiff_t>(nodes_.size());
     if (x == kNo<ValueId> || !AddArithmetic(f, x)) return false;
@@ -275,10 +256,8 @@ class CompositeFinder {
     if (product == kNo<NodeId>) return;
     const ValueId x = links_.Source(model_.Inputs(f)[0]);
     const bool hard = ops_[f] == Op::kHardSigmoid;
-    Begin();
     if (Reads(product, x)) {
-      Add(f);
-      Add(product);
+      Begin({f, product});
       Take(hard ? Kind::kHardSwish : Kind::kSilu, f);
       return;
     }
@@ -287,9 +266,7 @@ class CompositeFinder {
         !Reads(product, links_.DataOperandsOf(scaled).first())) {
       return;
     }
-    Add(scaled);
-    Add(f);
-    Add(product);
+    Begin({scaled, f, product});
     Take(Kind::kQuickGelu, f);
   }
 
@@ -308,8 +285,7 @@ class CompositeFinder {
         !Reads(HasConstant(first) ? second : first, x)) {
       return;
     }
-    Begin();
-    for (const NodeId node : {plus, clip, first, second}) Add(node);
+    Begin({plus, clip, first, second});
     Take(Kind::kHardSwish, clip);
   }
 
@@ -321,8 +297,7 @@ class CompositeFinder {
         !Reads(product, links_.Source(model_.Inputs(softplus)[0]))) {
       return;
     }
-    Begin();
-    for (const NodeId node : {softplus, tanh, product}) Add(node);
+    Begin({softplus, tanh, product});
     Take(Kind::kMish, softplus);
   }
 
@@ -337,8 +312,7 @@ class CompositeFinder {
     const NodeId square = links_.Producer(
         mean, links_.DataOperandsOf(mean).first(), {Op::kPow, Op::kMul});
     if (square == kNo<NodeId>) return;
-    Begin();
-    for (const NodeId node : {root, add, mean, square}) Add(node);
+    Begin({root, add, mean, square});
     const bool centred =
         AddCentre(square, links_.DataOperandsOf(square).first());
     NodeId last = root;
@@ -407,8 +381,7 @@ class CompositeFinder {
         Next(before, {ops_[norm]}) != norm) {
       return;
     }
-    Begin();
-    for (const NodeId node : {before, norm, after}) Add(node);
+    Begin({before, norm, after});
     const NodeId weighted = Next(after, {Op::kMul});
     const bool has_weight = weighted != kNo<NodeId> && HasConstant(weighted);
     if (has_weight) {

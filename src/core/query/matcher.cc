@@ -3,11 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <set>
 
 #include "base/glob.h"
+#include "base/letters.h"
+#include "base/parse_number.h"
 #include "base/text.h"
 #include "core/query/fields.h"
 #include "core/query/parser.h"
@@ -61,9 +62,7 @@ bool FitsLayer(const Condition& condition, std::int32_t layer) {
       if (layer < 0) return true;
       continue;
     }
-    std::uint32_t number = 0;
-    std::from_chars(value.text.data(), value.text.data() + value.text.size(),
-                    number);
+    const auto number = ParseWhole<std::uint32_t>(value.text).value_or(0);
     if (layer >= 0 && Compare(condition.comparison, layer, number)) return true;
   }
   return false;
@@ -377,14 +376,6 @@ Values ValuesOf(Field field, const Tagging& tagging, const Model& model) {
   return values;
 }
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
-
 // The most similar value, else the values that contain the text.
 std::vector<std::string_view> Closest(std::string_view text,
                                       const Values& values) {
@@ -392,10 +383,12 @@ std::vector<std::string_view> Closest(std::string_view text,
   const std::string_view near = NearestWord(text, words);
   if (!near.empty()) return {near};
   std::vector<std::string_view> found;
-  const std::string wanted = Lower(text);
+  const std::string wanted = InSmallLetters(text);
   for (const std::string_view word : words) {
     if (wanted.empty() || found.size() == kListed) break;
-    if (Lower(word).find(wanted) != std::string::npos) found.push_back(word);
+    if (InSmallLetters(word).find(wanted) != std::string::npos) {
+      found.push_back(word);
+    }
   }
   return found;
 }

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -44,10 +43,10 @@ class Lexer {
   explicit Lexer(std::string_view text) : text_(text) {}
 
   // Throws Error(kUsage) if a quote is not closed.
-  Lexeme Next();
+  Lexeme Next() { return Read("()=!<>,\"'"); }
   // The same after an operator: a word ends at a blank, a comma or a
   // parenthesis only.
-  Lexeme NextValue();
+  Lexeme NextValue() { return Read("(),"); }
 
  private:
   Lexeme Read(std::string_view stops);
@@ -56,11 +55,6 @@ class Lexer {
   std::string_view text_;
   std::size_t at_ = 0;
 };
-
-// Throws Error(kUsage) with the message, the query, and a caret under the
-// place.
-[[noreturn]] void FailAt(std::string_view query, std::size_t begin,
-                         std::size_t end, const std::string& what);
 
 constexpr std::string_view kBlanks = " \t\n\r\f\v";
 
@@ -75,8 +69,10 @@ std::size_t Columns(std::string_view text) {
                     [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
-void FailAt(std::string_view query, std::size_t begin, std::size_t end,
-            const std::string& what) {
+// Throws Error(kUsage) with the message, the query, and a caret under the
+// place.
+[[noreturn]] void FailAt(std::string_view query, std::size_t begin,
+                         std::size_t end, const std::string& what) {
   // Only the text around the error is shown; a query can have a megabyte.
   constexpr std::size_t kAround = 60;
   const std::size_t from = begin > kAround ? begin - kAround : 0;
@@ -88,10 +84,6 @@ void FailAt(std::string_view query, std::size_t begin, std::size_t end,
   Fail(ErrorKind::kUsage, "{}\n  {}\n  {}{}", what, Whole(shown),
        std::string(before, ' '), std::string(width, '^'));
 }
-
-Lexeme Lexer::Next() { return Read("()=!<>,\"'"); }
-
-Lexeme Lexer::NextValue() { return Read("(),"); }
 
 Lexeme Lexer::Quoted() {
   const std::size_t begin = at_;
@@ -170,28 +162,31 @@ class Parser {
   [[noreturn]] void Complain(const std::string& what) const {
     FailAt(result_.text, now_.begin, now_.end, what);
   }
+  // Passes the ')' that belongs to `open`.
+  void Close(const Lexeme& open, const std::string& expected) {
+    if (now_.kind == LexemeKind::kEnd) {
+      FailAt(result_.text, open.begin, open.end, "missing ')' for this '('");
+    }
+    if (now_.kind != LexemeKind::kClose) Complain("expected " + expected);
+    Advance();
+  }
 
   std::uint32_t Add(Term term) {
     result_.terms.push_back(term);
     return static_cast<std::uint32_t>(result_.terms.size() - 1);
   }
 
-  std::uint32_t Or() {
-    std::uint32_t left = And();
-    while (IsWord("or")) {
-      Advance();
-      const std::uint32_t right = And();
-      left = Add({Kind::kOr, left, right});
-    }
-    return left;
-  }
+  std::uint32_t Or() { return Chain("or", Kind::kOr, &Parser::And); }
+  std::uint32_t And() { return Chain("and", Kind::kAnd, &Parser::Not); }
 
-  std::uint32_t And() {
-    std::uint32_t left = Not();
-    while (IsWord("and")) {
+  // Operands with `word` between them.
+  std::uint32_t Chain(std::string_view word, Kind kind,
+                      std::uint32_t (Parser::*operand)()) {
+    std::uint32_t left = (this->*operand)();
+    while (IsWord(word)) {
       Advance();
-      const std::uint32_t right = Not();
-      left = Add({Kind::kAnd, left, right});
+      const std::uint32_t right = (this->*operand)();
+      left = Add({kind, left, right});
     }
     return left;
   }
@@ -214,13 +209,7 @@ class Parser {
     const Lexeme open = now_;
     Advance();
     const std::uint32_t inner = Or();
-    if (now_.kind == LexemeKind::kEnd) {
-      FailAt(result_.text, open.begin, open.end, "missing ')' for this '('");
-    }
-    if (now_.kind != LexemeKind::kClose) {
-      Complain("expected 'and', 'or' or ')'");
-    }
-    Advance();
+    Close(open, "'and', 'or' or ')'");
     return inner;
   }
 
@@ -310,12 +299,8 @@ class Parser {
       AdvanceToValue();
       OneValue(info, condition);
     } while (now_.kind == LexemeKind::kComma);
-    if (now_.kind == LexemeKind::kEnd) {
-      FailAt(result_.text, open.begin, open.end, "missing ')' for this '('");
-    }
-    if (now_.kind != LexemeKind::kClose) Complain("expected ',' or ')'");
     condition.end = now_.end;
-    Advance();
+    Close(open, "',' or ')'");
   }
 
   // Reads the value at the current lexeme and moves to the next lexeme.
@@ -353,8 +338,9 @@ class Parser {
     }
     if (info.words.empty()) return;
     if (!quoted && equal && HasWildcards(now_.text)) return;
-    for (const std::string_view word : info.words) {
-      if (word == now_.text) return;
+    if (std::find(info.words.begin(), info.words.end(), now_.text) !=
+        info.words.end()) {
+      return;
     }
     Complain(Message("'{}' is not a valid {}{}", now_.text, info.name,
                      DidYouMean(now_.text, info.words,
@@ -370,17 +356,13 @@ class Parser {
 }  // namespace
 
 std::optional<LineRange> ParseLineRange(std::string_view text) {
-  LineRange range;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, range.first);
-  if (error != std::errc()) return std::nullopt;
-  range.last = range.first;
-  if (stop == end) return range;
-  text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
-  if (!text.starts_with("..")) return std::nullopt;
-  const auto [last, wrong] = std::from_chars(stop + 2, end, range.last);
-  if (wrong != std::errc() || last != end) return std::nullopt;
-  return range;
+  const std::size_t dots = text.find("..");
+  const auto first = ParseWhole<std::uint32_t>(text.substr(0, dots));
+  const auto last = dots == text.npos
+                        ? first
+                        : ParseWhole<std::uint32_t>(text.substr(dots + 2));
+  if (!first || !last) return std::nullopt;
+  return LineRange{*first, *last};
 }
 
 Expression Parse(const std::string& text) { return Parser(text).Run(); }

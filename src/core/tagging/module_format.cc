@@ -22,16 +22,6 @@ namespace {
 constexpr std::size_t kUsualPath = 128;  // bytes; seldom longer
 constexpr std::uint8_t kNoClass = kConfidenceNames.size();
 
-// A module of unknown class whose children are all indices is a list.
-bool HoldsOnlyIndices(const ModuleTree& tree, ModuleId id) {
-  const auto children = tree.Children(id);
-  if (children.empty() || hierarchy::IsNumeric(tree.Atom(id))) return false;
-  for (const ModuleId child : children) {
-    if (!hierarchy::IsNumeric(tree.Atom(child))) return false;
-  }
-  return true;
-}
-
 // The common prefix of the classes of a family: "Bert" of BertForMaskedLM.
 std::string FamilyOf(std::string_view root_class) {
   std::size_t end = std::string_view::npos;
@@ -70,8 +60,10 @@ ModuleFormat::ModuleFormat(const Tagging& tagging)
   for (const ModuleId id : tree.All()) {
     const std::string_view name = tree.Class(id);
     const bool root = id == ModuleTree::kRoot;
+    // A module of unknown class whose children are all indices is a list.
     left_out_[Index(id)] =
-        name.empty() ? HoldsOnlyIndices(tree, id) : torch_nn.contains(name);
+        name.empty() ? tree.IsList(id) && !hierarchy::IsNumeric(tree.Atom(id))
+                     : torch_nn.contains(name);
     std::uint8_t& weakest = weakest_[Index(id)];
     if (!root) weakest = weakest_[Index(tree.Parent(id))];
     const ModuleFacts* const facts = tagging.FactsOf(id);

@@ -62,12 +62,9 @@ void WriteRest(const Tagging& tagging, ModuleId id, ClassTable& classes,
     }
     json.EndArray();
   }
-  const std::string_view role_path = Index(id) < tagging.given.size()
-                                         ? tagging.given[id].role_path
-                                         : std::string_view();
-  const std::string_view tag = Index(id) < tagging.given.size()
-                                   ? tagging.given[id].hierarchy_tag
-                                   : std::string_view();
+  const GivenPaths none;
+  const auto& [tag, role_path] =
+      Index(id) < tagging.given.size() ? tagging.given[id] : none;
   if (found == nullptr && role_path.empty() && tag.empty()) return;
   json.BeginObject();
   if (found != nullptr) json.Key("found").String(found->description);

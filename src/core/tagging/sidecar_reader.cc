@@ -38,14 +38,14 @@ Role ReadRole(json::Reader& json) {
   json.ForEachMember([&](std::string_view key) {
     if (key == "type") {
       role.type = ReadWord(json, kRoleTypeNames, RoleType::kOther);
-    } else if (key == "component") {
-      role.component = json.StringOrNull();
-    } else if (key == "attention_kind") {
+    }
+    if (key == "component") role.component = json.StringOrNull();
+    if (key == "attention_kind") {
       role.attention_kind =
           ReadWord(json, kAttentionKindNames, AttentionKind::kNone);
-    } else if (key == "confidence") {
-      role.confidence = ReadConfidence(json);
-    } else if (key == "layer" && json.Peek() == Kind::kNumber) {
+    }
+    if (key == "confidence") role.confidence = ReadConfidence(json);
+    if (key == "layer" && json.Peek() == Kind::kNumber) {
       role.layer = static_cast<std::int32_t>(json.Whole(INT32_MAX));
     }
   });
@@ -80,21 +80,17 @@ void Head::ReadMember(json::Reader& json, std::string_view key) {
   if (key == "format") {
     has_format = json.Peek() == Kind::kString && json.String() == "onnx-tag/1";
     if (!has_format) RefuseFormat();
-  } else if (key == "tool") {
+  }
+  if (key == "tool") {
     json.ForEachMember([&](std::string_view member) {
       if (member == "version") version = json.StringOrNull();
     });
-  } else if (key == "model") {
-    ReadModel(json);
-  } else if (key == "root") {
-    ReadRoot(json);
-  } else if (key == "strategy") {
-    strategy = json.StringOrNull();
-  } else if (key == "options") {
-    options = json.StringOrNull();
-  } else if (key == "granularity") {
-    torch_nn = json.StringOrNull() == "torch_nn";
   }
+  if (key == "model") ReadModel(json);
+  if (key == "root") ReadRoot(json);
+  if (key == "strategy") strategy = json.StringOrNull();
+  if (key == "options") options = json.StringOrNull();
+  if (key == "granularity") torch_nn = json.StringOrNull() == "torch_nn";
 }
 
 void Head::ReadModel(json::Reader& json) {
@@ -260,41 +256,35 @@ void Reader::ReadNode() {
   std::optional<EvidenceKind> evidence;
   const NodeId id = MakeId<NodeId>(tagging.tags.size());
   json_.ForEachMember([&](std::string_view key) {
-    if (key == "graph") {
-      node.graph = json_.StringView();
-    } else if (key == "index") {
-      node.index = json_.Count();
-    } else if (key == "name") {
-      node.name = json_.StringView();
-    } else if (key == "op") {
-      node.op = json_.StringView();
-    } else if (key == "domain") {
-      node.domain = json_.StringView();
-    } else if (key == "inputs") {
-      ReadNames(inputs_);
-    } else if (key == "outputs") {
-      ReadNames(outputs_);
-    } else if (key == "module" && json_.Peek() != Kind::kNull) {
+    if (key == "graph") node.graph = json_.StringView();
+    if (key == "index") node.index = json_.Count();
+    if (key == "name") node.name = json_.StringView();
+    if (key == "op") node.op = json_.StringView();
+    if (key == "domain") node.domain = json_.StringView();
+    if (key == "inputs") ReadNames(inputs_);
+    if (key == "outputs") ReadNames(outputs_);
+    if (key == "module" && json_.Peek() != Kind::kNull) {
       tag.module = ReadModuleOf();
-    } else if (key == "semantic") {
-      role = ReadRoleOf();
-    } else if (key == "confidence") {
-      confidence = ReadConfidence(json_);
-    } else if (key == "source") {
+    }
+    if (key == "semantic") role = ReadRoleOf();
+    if (key == "confidence") confidence = ReadConfidence(json_);
+    if (key == "source") {
       source = ReadWord(json_, kSourceNames, Source::kScope);
-    } else if (key == "evidence" && json_.Peek() == Kind::kString) {
+    }
+    if (key == "evidence" && json_.Peek() == Kind::kString) {
       evidence = WordToEnum<EvidenceKind>(kEvidenceNames, json_.StringView());
-    } else if (key == "origins") {
+    }
+    if (key == "origins") {
       for (const std::string& origin : json_.Strings()) {
         tagging.origins.push_back({id, tagging.modules.Add(origin)});
       }
-    } else if (key == "source_line") {
+    }
+    if (key == "source_line") {
       if (const auto line = TakeSourceLine(json_)) {
         tagging.lines.Set(id, line->view());
       }
-    } else if (key == "frames") {
-      ReadFrames(id);
     }
+    if (key == "frames") ReadFrames(id);
   });
   if (tag.tagged()) {
     tag.role = role;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/hierarchy/roll_up.h"
 #include "core/tagging/module_format.h"
 #include "core/tagging/node_json.h"
 #include "core/tagging/parameter_counts.h"
@@ -73,15 +74,12 @@ class Writer {
 
   void Modules() {
     const ModuleTree& tree = tagging_.modules;
-    std::vector<std::uint64_t> own(tree.size());
+    IdVector<ModuleId, std::uint64_t> own(tree.size(), 0);
     for (const Tag& tag : tagging_.tags) {
-      if (tag.tagged()) ++own[Index(tag.module)];
+      if (tag.tagged()) ++own[tag.module];
     }
-    std::vector<std::uint64_t> total = own;
-    // Children have larger ids than their parents.
-    for (std::size_t i = tree.size(); --i > 0;) {
-      total[Index(tree.Parent(MakeId<ModuleId>(i)))] += total[i];
-    }
+    IdVector<ModuleId, std::uint64_t> total = own;
+    RollUp(tree, total);
     Member("modules").BeginArray();
     for (const ModuleId id : tree.All()) {
       const ModuleFacts* const facts = tagging_.FactsOf(id);
@@ -95,8 +93,8 @@ class Writer {
                                     : facts->candidates);
       json_.Key("hierarchy_tag").String(format_.HierarchyTag(id));
       json_.Key("role_path").String(format_.RolePath(id));
-      json_.Key("nodes").Number(own[Index(id)]);
-      json_.Key("total_nodes").Number(total[Index(id)]);
+      json_.Key("nodes").Number(own[id]);
+      json_.Key("total_nodes").Number(total[id]);
       json_.Key("parameters").Number(parameters_.own[id]);
       if (const FoundBlock* const block = tagging_.FindFound(id)) {
         json_.Key("found").Bool(true);

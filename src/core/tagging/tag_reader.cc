@@ -1,5 +1,6 @@
 // Reads the tags of a tagged file.
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 
@@ -23,6 +24,12 @@ bool HasTags(const Model& model) {
 }
 
 namespace {
+
+template <typename Enum, std::size_t kCount>
+Enum WordOr(const std::array<std::string_view, kCount>& words,
+            std::string_view word, Enum otherwise) {
+  return WordToEnum<Enum>(words, word).value_or(otherwise);
+}
 
 // Modules up to the one that the tag names have the same tag.
 void ShareTag(Tagging& tagging, ModuleId module, std::string_view tag_module) {
@@ -121,51 +128,44 @@ Tagging ReadTagging(const Model& model) {
     std::string_view hierarchy_tag;
     std::string_view tag_module;
     std::optional<EvidenceKind> evidence;
-    for (const MetadataEntry& entry : model.Metadata(node)) {
-      if (!keys::IsOurs(entry.key)) continue;
-      if (entry.key == keys::kModule) {
-        tag.module = tagging.modules.Add(entry.value);
-      } else if (entry.key == keys::kClass) {
-        name = entry.value;
-      } else if (entry.key == keys::kHierarchyTag) {
-        hierarchy_tag = entry.value;
-      } else if (entry.key == keys::kSemantic) {
-        const std::size_t slash = entry.value.find('/');
-        role.type =
-            WordToEnum<RoleType>(kRoleTypeNames, entry.value.substr(0, slash))
-                .value_or(RoleType::kOther);
-        if (slash != std::string_view::npos) {
-          role.component = entry.value.substr(slash + 1);
-        }
-      } else if (entry.key == keys::kTagModule) {
-        tag_module = entry.value;
-      } else if (entry.key == keys::kAttentionKind) {
+    for (const auto& [key, value, whole] : model.Metadata(node)) {
+      if (!keys::IsOurs(key)) continue;
+      if (key == keys::kModule) tag.module = tagging.modules.Add(value);
+      if (key == keys::kClass) name = value;
+      if (key == keys::kHierarchyTag) hierarchy_tag = value;
+      if (key == keys::kTagModule) tag_module = value;
+      if (key == keys::kSemantic) {
+        const std::string_view type = value.substr(0, value.find('/'));
+        role.type = WordOr(kRoleTypeNames, type, RoleType::kOther);
+        if (type != value) role.component = value.substr(type.size() + 1);
+      }
+      if (key == keys::kAttentionKind) {
         role.attention_kind =
-            WordToEnum<AttentionKind>(kAttentionKindNames, entry.value)
-                .value_or(AttentionKind::kNone);
-      } else if (entry.key == keys::kLayer) {
-        std::from_chars(entry.value.data(),
-                        entry.value.data() + entry.value.size(), role.layer);
-      } else if (entry.key == keys::kSemanticConfidence) {
-        role.confidence = WordToEnum<Confidence>(kConfidenceNames, entry.value)
-                              .value_or(Confidence::kLow);
-      } else if (entry.key == keys::kConfidence) {
-        tag.confidence = WordToEnum<Confidence>(kConfidenceNames, entry.value)
-                             .value_or(Confidence::kLow);
-      } else if (entry.key == keys::kOrigins) {
+            WordOr(kAttentionKindNames, value, AttentionKind::kNone);
+      }
+      if (key == keys::kLayer) {
+        std::from_chars(value.data(), value.data() + value.size(), role.layer);
+      }
+      if (key == keys::kSemanticConfidence) {
+        role.confidence = WordOr(kConfidenceNames, value, Confidence::kLow);
+      }
+      if (key == keys::kConfidence) {
+        tag.confidence = WordOr(kConfidenceNames, value, Confidence::kLow);
+      }
+      if (key == keys::kSource) {
+        tag.source = WordOr(kSourceNames, value, Source::kScope);
+      }
+      if (key == keys::kEvidence) {
+        evidence = WordToEnum<EvidenceKind>(kEvidenceNames, value);
+      }
+      if (key == keys::kOrigins) {
         // A damaged entry names none.
         for (const std::string& path :
-             ReadPaths(entry.value).value_or(std::vector<std::string>())) {
+             ReadPaths(value).value_or(std::vector<std::string>())) {
           tagging.origins.push_back({node, tagging.modules.Add(path)});
         }
-      } else if (entry.key == keys::kSourceLine) {
-        ReadLine(entry.value, node, tagging.lines);
-      } else if (entry.key == keys::kSource) {
-        tag.source = WordToEnum<Source>(kSourceNames, entry.value)
-                         .value_or(Source::kScope);
-      } else if (entry.key == keys::kEvidence) {
-        evidence = WordToEnum<EvidenceKind>(kEvidenceNames, entry.value);
       }
+      if (key == keys::kSourceLine) ReadLine(value, node, tagging.lines);
     }
     if (!tag.tagged()) continue;
     tag.evidence = evidence.value_or(EvidenceOf(tag.source, tag.confidence));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/hierarchy/roll_up.h"
+
 namespace onnx_tag {
 
 GivenPaths& Tagging::Give(ModuleId module) {
@@ -48,12 +50,7 @@ void ListFound(Tagging& tagging) {
         std::max(nodes[tag.module], is_found ? Nodes::kFound : Nodes::kOthers);
   }
   if (!any) return;
-  // Children have larger ids than their parents.
-  for (std::size_t i = tree.size(); --i > 0;) {
-    const auto id = MakeId<ModuleId>(i);
-    Nodes& above = nodes[tree.Parent(id)];
-    above = std::max(above, nodes[id]);
-  }
+  RollUp(tree, nodes, [](Nodes& to, Nodes from) { to = std::max(to, from); });
   for (const ModuleId id : tree.All()) {
     if (id != ModuleTree::kRoot && nodes[id] == Nodes::kFound) {
       const FoundBlock* const known = before.FindFound(id);

@@ -53,16 +53,11 @@ class Comparison {
     Equal("producer_name", model_.producer_name(), proto.producer_name());
     Equal("producer_version", model_.producer_version(),
           proto.producer_version());
-    Equal("number of opset imports", model_.opset_imports().size(),
-          Size(proto.opset_import()));
-    for (std::size_t i = 0; i < std::min(model_.opset_imports().size(),
-                                         Size(proto.opset_import()));
-         ++i) {
-      const OpsetImport& ours = model_.opset_imports()[i];
-      const auto& theirs = proto.opset_import(static_cast<int>(i));
-      Equal("domain of an opset", ours.domain, theirs.domain());
-      Equal("version of an opset", ours.version, theirs.version());
-    }
+    ForEachPair("opset imports", model_.opset_imports(), proto.opset_import(),
+                [&](const OpsetImport& ours, const auto& theirs) {
+                  Equal("domain of an opset", ours.domain, theirs.domain());
+                  Equal("version of an opset", ours.version, theirs.version());
+                });
     CompareMetadata(model_.metadata(), proto.metadata_props());
     CompareGraph(proto.graph(), "");
     for (int i = 0; i < proto.training_info_size(); ++i) {
@@ -77,7 +72,7 @@ class Comparison {
       }
     }
     Equal("number of functions", model_.functions().size(),
-          Size(proto.functions()));
+          static_cast<std::size_t>(proto.functions_size()));
     for (const lite::FunctionProto& function : proto.functions()) {
       CompareFunction(function);
     }
@@ -92,9 +87,16 @@ class Comparison {
   std::vector<ReadingDifference> Take() { return std::move(differences_); }
 
  private:
-  template <typename List>
-  static std::size_t Size(const List& list) {
-    return static_cast<std::size_t>(list.size());
+  // Compares the lengths of two lists, and calls `compare` with the items of
+  // both.
+  template <typename Mine, typename Theirs, typename Compare>
+  void ForEachPair(std::string_view what, const Mine& ours,
+                   const Theirs& theirs, const Compare& compare) {
+    const auto count = static_cast<std::size_t>(theirs.size());
+    Equal(fmt::format("number of {}", what), ours.size(), count);
+    for (std::size_t i = 0; i < std::min(ours.size(), count); ++i) {
+      compare(ours[i], theirs[static_cast<int>(i)]);
+    }
   }
 
   void Differ(std::string what) {
@@ -122,24 +124,25 @@ class Comparison {
   template <typename Entries>
   void CompareMetadata(std::span<const MetadataEntry> ours,
                        const Entries& theirs) {
-    Equal("number of metadata entries", ours.size(), Size(theirs));
-    for (std::size_t i = 0; i < std::min(ours.size(), Size(theirs)); ++i) {
-      Equal("key of metadata", ours[i].key, theirs[static_cast<int>(i)].key());
-      Equal("value of metadata", ours[i].value,
-            theirs[static_cast<int>(i)].value());
-    }
+    ForEachPair("metadata entries", ours, theirs,
+                [&](const MetadataEntry& mine, const auto& other) {
+                  Equal("key of metadata", mine.key, other.key());
+                  Equal("value of metadata", mine.value, other.value());
+                });
   }
+
+  static std::string_view Same(const std::string& name) { return name; }
 
   template <typename Names, typename NameOf>
   void CompareNames(std::string_view what, std::span<const ValueId> ours,
                     const Names& theirs, const NameOf& name_of) {
-    Equal(fmt::format("number of {}s", what), ours.size(), Size(theirs));
-    for (std::size_t i = 0; i < std::min(ours.size(), Size(theirs)); ++i) {
-      Equal(what,
-            ours[i] == kNo<ValueId> ? std::string_view()
-                                    : model_.ValueName(ours[i]),
-            name_of(theirs[static_cast<int>(i)]));
-    }
+    ForEachPair(std::string(what) + "s", ours, theirs,
+                [&](ValueId mine, const auto& other) {
+                  Equal(what,
+                        mine == kNo<ValueId> ? std::string_view()
+                                             : model_.ValueName(mine),
+                        name_of(other));
+                });
   }
 
   // Of several graphs with one path (a function that occurs twice) the next.
@@ -168,21 +171,15 @@ class Comparison {
     AddTypes(proto.input());
     AddTypes(proto.output());
     AddTypes(proto.value_info());
-    const std::vector<const Initializer*>& weights = weights_[id];
-    Equal("number of initializers", weights.size(), Size(proto.initializer()));
-    for (std::size_t i = 0;
-         i < std::min(weights.size(), Size(proto.initializer())); ++i) {
-      const auto& tensor = proto.initializer(static_cast<int>(i));
-      CompareWeight(*weights[i], tensor, tensor.dims());
-    }
-    const std::vector<const Initializer*>& sparse = sparse_weights_[id];
-    Equal("number of sparse initializers", sparse.size(),
-          Size(proto.sparse_initializer()));
-    for (std::size_t i = 0;
-         i < std::min(sparse.size(), Size(proto.sparse_initializer())); ++i) {
-      const auto& tensor = proto.sparse_initializer(static_cast<int>(i));
-      CompareWeight(*sparse[i], tensor.values(), tensor.dims());
-    }
+    ForEachPair("initializers", weights_[id], proto.initializer(),
+                [&](const Initializer* ours, const auto& theirs) {
+                  CompareWeight(*ours, theirs, theirs.dims());
+                });
+    ForEachPair("sparse initializers", sparse_weights_[id],
+                proto.sparse_initializer(),
+                [&](const Initializer* ours, const auto& theirs) {
+                  CompareWeight(*ours, theirs.values(), theirs.dims());
+                });
     CompareNodes(graph.nodes, proto.node(), path);
   }
 
@@ -192,12 +189,9 @@ class Comparison {
                     proto.overload().empty() ? "" : ":", proto.overload());
     const GraphId id = TakeGraph(path);
     if (id == kNo<GraphId>) return;
-    const auto same = [](const std::string& name) -> std::string_view {
-      return name;
-    };
     const Graph& graph = model_[id];
-    CompareNames("input of a function", graph.inputs, proto.input(), same);
-    CompareNames("output of a function", graph.outputs, proto.output(), same);
+    CompareNames("input of a function", graph.inputs, proto.input(), Same);
+    CompareNames("output of a function", graph.outputs, proto.output(), Same);
     CompareMetadata(model_.functions()[graph.function].metadata,
                     proto.metadata_props());
     AddTypes(proto.value_info());
@@ -207,24 +201,20 @@ class Comparison {
   template <typename Nodes>
   void CompareNodes(const std::vector<NodeId>& ours, const Nodes& theirs,
                     const std::string& path) {
-    Equal("number of nodes", ours.size(), Size(theirs));
-    for (std::size_t i = 0; i < std::min(ours.size(), Size(theirs)); ++i) {
-      CompareNode(ours[i], theirs[static_cast<int>(i)], path);
-    }
+    ForEachPair("nodes", ours, theirs, [&](NodeId mine, const auto& other) {
+      CompareNode(mine, other, path);
+    });
   }
 
   void CompareNode(NodeId id, const lite::NodeProto& proto,
                    const std::string& path) {
     node_ = id;
-    const auto same = [](const std::string& name) -> std::string_view {
-      return name;
-    };
     Equal("name", model_[id].name, proto.name());
     Equal("operator", model_.OpType(id), proto.op_type());
     Equal("domain", model_.Domain(id),
           proto.domain() == "ai.onnx" ? std::string() : proto.domain());
-    CompareNames("input", model_.Inputs(id), proto.input(), same);
-    CompareNames("output", model_.Outputs(id), proto.output(), same);
+    CompareNames("input", model_.Inputs(id), proto.input(), Same);
+    CompareNames("output", model_.Outputs(id), proto.output(), Same);
     CompareMetadata(model_.Metadata(id), proto.metadata_props());
     const std::string place =
         fmt::format("{}{}{}:", path, path.empty() ? "" : "/", model_[id].index);
