@@ -140,8 +140,7 @@ TEST(CompletionsTest, TheCommandPrintsTheScriptOfEachShell) {
 
 TEST(ManPageTest, TheCommandPrintsThePage) {
   EXPECT_EQ(DocumentOf({"man"}), OverviewPage());
-  EXPECT_EQ(DocumentOf({"man", "select"}),
-            CommandPage(*FindCommand("select")));
+  EXPECT_EQ(DocumentOf({"man", "select"}), CommandPage(*FindCommand("select")));
   EXPECT_THROW(ParseArgs({"man", "selct"}), Error);
 }
 
