@@ -243,23 +243,31 @@ class Projector {
            std::none_of(readers_[id].begin(), readers_[id].end(), is_own);
   }
 
-  // The tokens that are connected with a main one within their operation.
+  // The tokens that are connected with a main one within their operation. A
+  // file may have several main nodes for one operation, such as the layers of
+  // an LSTM; only one of them has the step.
   IdVector<NodeTokenId, bool> FindByHead() const {
     IdVector<NodeTokenId, bool> found(tokens_.size(), false);
+    IdVector<NodeTokenId, StepId> steps = steps_;
     std::vector<NodeTokenId> open;
     const auto add = [&](NodeTokenId id) {
       if (!found[id]) open.push_back(id);
       found[id] = true;
     };
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
-      if (steps_[id] != kNo<StepId> && IsHead(id)) add(id);
+      if (steps[id] != kNo<StepId> && IsHead(id)) add(id);
     }
     while (!open.empty()) {
       const NodeTokenId at = open.back();
       open.pop_back();
+      const StepId step = steps[at];
       for (const auto* const ids : {&tokens_[at].sources, &readers_[at]}) {
         for (const NodeTokenId near : *ids) {
-          if (steps_[near] == steps_[at]) add(near);
+          if (steps[near] == kNo<StepId> &&
+              ops_.IsHead(program_[step].pattern, tokens_[near].op)) {
+            steps[near] = step;
+          }
+          if (steps[near] == step) add(near);
         }
       }
     }
