@@ -5,9 +5,7 @@
 // between two placed nodes of modules A and B is on the path from A up to their
 // common ancestor and down to B. The dataflow shows how far up.
 #include <algorithm>
-#include <iterator>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "core/hierarchy/name_parts.h"
@@ -132,64 +130,51 @@ class GapPlacer : RungBase {
     PlaceAsLater(nodes);
   }
 
-  // What is made of the inputs of the model for the first modules belongs to
-  // who makes the same again, further out: a graph of the nearest neighbours.
+  // What precedes the first modules belongs to who makes the same again,
+  // further out: a graph of the nearest neighbours.
   void PlaceAsLater(const std::vector<NodeId>& nodes) {
     constexpr int kMostReaders = 4;
     constexpr int kMostOthers = 64;
-    std::vector<NodeId> anchors;
-    std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(anchors),
-                 [&](NodeId node) { return IsAnchor(node); });
-    const auto reads_inputs = [&](NodeId anchor) {
-      const NodeId maker = FirstMaker(anchor);
-      return maker != kNo<NodeId> && IsOpen(maker) && !fed_[maker];
+    std::vector<NodeId> anchors = nodes;
+    std::erase_if(anchors, [&](NodeId node) { return !IsAnchor(node); });
+    const auto is_open = [&](NodeId maker) {
+      return maker != kNo<NodeId> && IsOpen(maker);
     };
     int readers = 0;
     for (std::size_t i = 0; i < anchors.size(); ++i) {
-      if (!reads_inputs(anchors[i])) continue;
+      const NodeId first = FirstMaker(anchors[i]);
+      if (!is_open(first) || fed_[first]) continue;
       if (++readers > kMostReaders) return;
       int others = 0;
       for (std::size_t k = i + 1; k < anchors.size(); ++k) {
-        const NodeId maker = FirstMaker(anchors[k]);
-        if (maker == kNo<NodeId> || !IsOpen(maker)) continue;
+        if (!is_open(FirstMaker(anchors[k]))) continue;
         if (++others > kMostOthers || PlaceLike(anchors[i], anchors[k])) break;
       }
     }
   }
 
-  // Walks back from both nodes at once, as long as the operators are the same.
-  // Returns whether they are, in many nodes that are in one module behind
-  // `other`.
+  // Whether the same operations, many of them, run in one module behind
+  // `other`. They are then of this module behind `reader`, too.
   bool PlaceLike(NodeId reader, NodeId other) {
     constexpr std::size_t kLeast = 8;
     constexpr std::size_t kMost = 256;
-    std::vector<std::pair<NodeId, NodeId>> pairs = {{reader, other}};
-    std::set<NodeId> seen;
-    ModuleId module = kNo<ModuleId>;
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-      const auto inputs = model_.Inputs(pairs[i].first);
-      const auto others = model_.Inputs(pairs[i].second);
-      for (std::size_t k = 0; k < std::min(inputs.size(), others.size()); ++k) {
-        const NodeId a = ProducerOf(model_, inputs[k]);
-        const NodeId b = ProducerOf(model_, others[k]);
-        if (a == b || a == kNo<NodeId> || b == kNo<NodeId> || !IsOpen(a) ||
-            !IsOpen(b) || fed_[a] || !IsData(a) || !IsSameOperator(a, b) ||
-            ReadsConstantWeight(a) || !seen.insert(a).second) {
-          continue;
-        }
-        if (module == kNo<ModuleId>) module = module_[b];
-        if (module_[b] != module || pairs.size() > kMost) return false;
-        pairs.emplace_back(a, b);
-      }
+    auto pairs = SameBefore(reader, other, kMost, [&](NodeId a, NodeId b) {
+      return IsOpen(a) && IsOpen(b) && !fed_[a] && IsData(a) &&
+             !ReadsConstantWeight(a);
+    });
+    if (pairs.size() <= kLeast) return false;
+    pairs.erase(pairs.begin());
+    const ModuleId module = module_[pairs.front().second];
+    if (module == kNo<ModuleId>) return false;
+    for (const auto& [node, like] : pairs) {
+      if (module_[like] != module) return false;
     }
-    if (pairs.size() <= kLeast || module == kNo<ModuleId>) return false;
-    for (const auto& pair : std::span(pairs).subspan(1)) {
-      const ModuleId old = module_[pair.first];
-      if (old == kNo<ModuleId> || old == module ||
-          !tree_.IsAncestor(module, old)) {
-        continue;
+    for (const auto& [node, like] : pairs) {
+      const ModuleId old = module_[node];
+      if (old != kNo<ModuleId> && old != module &&
+          tree_.IsAncestor(module, old)) {
+        Put(node, module, "this module runs the same operations again");
       }
-      Put(pair.first, module, "this module runs the same operations again");
     }
     return true;
   }

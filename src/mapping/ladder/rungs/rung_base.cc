@@ -1,6 +1,7 @@
 #include "mapping/ladder/rungs/rung_base.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/hierarchy/name_parts.h"
 
@@ -84,6 +85,29 @@ bool RungBase::ReadsConstantWeight(NodeId node) const {
     }
   }
   return false;
+}
+
+std::vector<std::pair<NodeId, NodeId>> RungBase::SameBefore(
+    NodeId a, NodeId b, std::size_t most,
+    const std::function<bool(NodeId, NodeId)>& takes) const {
+  std::vector<std::pair<NodeId, NodeId>> pairs = {{a, b}};
+  std::set<NodeId> seen;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const auto inputs = model_.Inputs(pairs[i].first);
+    const auto others = model_.Inputs(pairs[i].second);
+    for (std::size_t k = 0; k < std::min(inputs.size(), others.size()); ++k) {
+      const NodeId first = ProducerOf(model_, inputs[k]);
+      const NodeId second = ProducerOf(model_, others[k]);
+      if (first == second || first == kNo<NodeId> || second == kNo<NodeId> ||
+          !IsSameOperator(first, second) || !takes(first, second) ||
+          !seen.insert(first).second) {
+        continue;
+      }
+      if (pairs.size() > most) return {};
+      pairs.emplace_back(first, second);
+    }
+  }
+  return pairs;
 }
 
 IdVector<NodeId, bool> RungBase::PartsOfHidden() const {

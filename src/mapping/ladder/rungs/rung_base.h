@@ -3,6 +3,7 @@
 #define ONNX_TAG_MAPPING_LADDER_RUNGS_RUNG_BASE_H_
 
 #include <array>
+#include <functional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -93,6 +94,12 @@ class RungBase {
   NodeId FirstMaker(NodeId node) const {
     return ProducerOf(model_, FirstInput(model_, node));
   }
+  // Both nodes, and the pairs of nodes behind them that have one operator at
+  // the same place and that `takes` accepts. Empty if there are more than
+  // `most`.
+  std::vector<std::pair<NodeId, NodeId>> SameBefore(
+      NodeId a, NodeId b, std::size_t most,
+      const std::function<bool(NodeId, NodeId)>& takes) const;
 
   // ---- modules
 

@@ -1,0 +1,172 @@
+// Why a transform that gives the numbers of a tensor is not believed.
+#include <algorithm>
+#include <set>
+
+#include "file/model/element_types.h"
+#include "onnx_tag/error.h"
+#include "uses/weights/planner.h"
+
+namespace onnx_tag::weights {
+
+std::string Planner::Doubt(std::uint32_t i, const Match& match) const {
+  const auto group = groups_.find(i);
+  const std::int32_t type = tensors_[i].type;
+  const Numbers numbers =
+      group == groups_.end() ? NumbersOf(i) : group->second.numbers;
+  if (match.recipe->values != Values::kPlain ||
+      (!IsFloat(type) && group == groups_.end() && type != kInt32)) {
+    return "";
+  }
+  const std::vector<std::uint32_t> preferred = Preferred(i);
+  for (std::size_t k = 0; k < match.recipe->blocks.size(); ++k) {
+    const Block& block = match.recipe->blocks[k];
+    const bool weak =
+        block.rows * block.cols <= kWeak ||
+        (type != kInt32 &&
+         numbers.IsUniform(block.out, block.rows == 1 ? block.cols : 1) &&
+         IsUniform(block));
+    std::string other;
+    for (const auto& [index, fits] : match.others) {
+      if (index == k && !IsSameNow(block, fits)) {
+        other = old_[fits.parameter].tensor->name;
+      }
+    }
+    if (!weak && other.empty()) continue;
+    const std::string& name = old_[block.parameter].tensor->name;
+    const bool told = !changed_modules_.contains(ModuleOf(block.parameter)) &&
+                      std::find(preferred.begin(), preferred.end(),
+                                block.parameter) != preferred.end();
+    if (other.empty() ? told || NamedParameter(i) == block.parameter
+                      : told && IsReadByOne(i) &&
+                            uses_.Of(tensors_[i].value).size() == 1) {
+      continue;
+    }
+    if (!other.empty()) {
+      return Message(
+          "{} and {} have these numbers in the old checkpoint, and others in "
+          "the new one",
+          name, other);
+    }
+    return Message("its numbers prove too little: those of {} fit", name);
+  }
+  return "";
+}
+
+std::uint32_t Planner::NamedParameter(std::uint32_t i) const {
+  const std::string& name = tensors_[i].name;
+  constexpr std::string_view kEnd = "_quantized";
+  if (name.ends_with(kEnd)) {
+    return FindHinted(name.substr(0, name.size() - kEnd.size()));
+  }
+  // "a.weight_Q4", or in groups of 32 "a.weight_Q4G32"
+  const std::size_t at = std::max(name.rfind("_Q4") + 1, name.rfind("_Q8") + 1);
+  return FindHinted(at == 0 ? name : name.substr(0, at - 1));
+}
+
+std::string Planner::Contradiction(std::uint32_t i, const Match& match) const {
+  // A square matrix may be turned in the old checkpoint. Products read it as
+  // [in, out], and in blocks as torch has it; one that is as torch has it keeps
+  // its name.
+  const Block first =
+      match.recipe->blocks.empty() ? Block() : match.recipe->blocks[0];
+  const auto uses = uses_.Of(tensors_[i].value);
+  const auto group = groups_.find(i);
+  const Numbers numbers =
+      group == groups_.end() ? NumbersOf(i) : group->second.numbers;
+  const bool is_matrix =
+      NamedParameter(i) == kNoParameter &&
+      std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+        return !use.transposed &&
+               (use.operand == Operand::kMatrix ||
+                (use.operand == Operand::kQuantized &&
+                 reader_.ops().Is(use.node, OpKind::kProduct)));
+      });
+  if ((HintOf(i).change == Change::kTransposed || is_matrix) &&
+      match.recipe->blocks.size() == 1 && numbers.dims.size() == 2 &&
+      numbers.dims[0] == numbers.dims[1] &&
+      (first.src_col == 1) == (numbers.groups.block == 0)) {
+    return Message("{} seems to be turned in the old checkpoint",
+                   old_[first.parameter].tensor->name);
+  }
+  std::set<std::uint32_t> expected = {NamedParameter(i)};
+  std::vector<std::uint32_t> order;
+  const Weight& hint = HintOf(i);
+  if (expected.contains(kNoParameter) &&
+      hint.confidence >= Confidence::kMedium) {
+    expected.clear();
+    for (const std::string& name : hint.parameters) {
+      order.push_back(FindHinted(name));
+      expected.insert(order.back());
+    }
+  }
+  std::set<std::uint32_t> found;
+  std::vector<std::uint32_t> found_order;
+  for (const Block& block : match.recipe->blocks) {
+    if (found.insert(block.parameter).second)
+      found_order.push_back(block.parameter);
+  }
+  // Only whole parameters change places.
+  for (const auto* each : {&expected, &found}) {
+    std::uint64_t count = 0;
+    for (const std::uint32_t one : *each) {
+      count += one == kNoParameter ? 0 : old_[one].tensor->count;
+    }
+    if (each->contains(kNoParameter) || count != match.recipe->count) return "";
+  }
+  if (found == expected && hint.change == Change::kMerged && found.size() > 1 &&
+      match.others.empty() && found_order != order) {
+    return Message("it has {} in another order",
+                   old_[first.parameter].tensor->name);
+  }
+  const bool in_order =
+      match.recipe->picks.empty() &&
+      std::is_sorted(
+          match.recipe->blocks.begin(), match.recipe->blocks.end(),
+          [](const Block& a, const Block& b) { return a.src < b.src; });
+  const bool has_gates =
+      std::any_of(uses.begin(), uses.end(), [](const Use& use) {
+        return use.operand >= Operand::kGatesIn &&
+               use.operand <= Operand::kGatesBias;
+      });
+  if (found == expected && found.size() == 1 && !in_order && !has_gates) {
+    return Message("it has the rows of {} in another order",
+                   old_[first.parameter].tensor->name);
+  }
+  for (const auto& [index, block] : match.others) found.insert(block.parameter);
+  for (const std::uint32_t one : match.recipe->Parameters()) found.insert(one);
+  for (const std::uint32_t one : expected) {
+    if (found.contains(one)) continue;
+    if (expected.size() == 1 && unusable_[one].empty() &&
+        IsSameNow(*match.recipe, Whole(one, match.recipe->count))) {
+      continue;
+    }
+    return Message("it has the numbers of {} in the place of {}",
+                   old_[first.parameter].tensor->name, old_[one].tensor->name);
+  }
+  return "";
+}
+
+bool Planner::IsUniform(const Block& block) const {
+  const CheckpointTensor& tensor = *old_[block.parameter].tensor;
+  const float first = tensor.At(block.src);
+  for (std::uint64_t k = 0;
+       k < std::min<std::uint64_t>(block.rows * block.cols, 4096); ++k) {
+    const std::uint64_t row = k / block.cols % block.rows;
+    if (tensor.At(block.src + row * block.src_row +
+                  k % block.cols * block.src_col) != first) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Planner::IsReadByOne(std::uint32_t i) const {
+  std::set<ModuleId> modules;
+  for (const Use& use : uses_.Of(tensors_[i].value)) {
+    modules.insert(tagging_.tags[use.node].module);
+  }
+  return modules.size() == 1 && !modules.contains(kNo<ModuleId>) &&
+         HintOf(i).change != Change::kTied;
+}
+
+}  // namespace onnx_tag::weights
