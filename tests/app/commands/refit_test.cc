@@ -566,8 +566,8 @@ TEST_F(RefitTest, AnAdapterIsAddedToItsWeight) {
 std::string TorchFile(const std::string& pickle) {
   const auto number = [](std::size_t value, std::size_t width) {
     std::string text;
-    for (std::size_t i = 0; i < width; ++i) {
-      text += static_cast<char>(value >> (8 * i));
+    for (std::size_t i = 0; i < width; ++i, value >>= 8) {
+      text += static_cast<char>(value);
     }
     return text;
   };
