@@ -82,9 +82,9 @@ class Parser {
               std::string& value, bool required);
   // `parse(word, values)` adds what each word stands for.
   template <typename T, typename Parse>
-  void From(std::string_view names, std::string value_name, std::string help,
-            T& values, const Parse& parse) {
-    Several(names, std::move(value_name), std::move(help), false,
+  void From(std::string_view names, const std::string& value_name,
+            const std::string& help, T& values, const Parse& parse) {
+    Several(names, value_name, help, false,
             [&values, parse](const Words& words) {
               for (const std::string& word : words) parse(word, values);
             });
