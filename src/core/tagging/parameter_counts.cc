@@ -69,8 +69,8 @@ constexpr int kMostCalls = 64;
 }  // namespace
 
 WeightOwners::WeightOwners(const Model& model, const Tagging& tagging)
-    : model_(model), tagging_(tagging), calls_(model) {
-  for (const FunctionCalls::Call& call : calls_.calls()) {
+    : model_(model), tagging_(tagging), calls_(model, tagging) {
+  for (const FunctionCalls::Call& call : calls_.calls().calls()) {
     const auto inputs = model.Inputs(call.node);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       places_.emplace(PairOf(call.node, inputs[i]), i);
@@ -85,19 +85,14 @@ ModuleId WeightOwners::Of(ValueId weight) const {
   const NodeId reader = FirstReader(model_, tagging_, weight);
   if (reader == kNo<NodeId>) return kNo<ModuleId>;
   const ModuleId module = tagging_.tags[reader].module;
-  if (calls_.Of(reader) == kNo<FunctionId>) return module;
-  std::string path = InsideCall(reader, weight, tree.Path(module), 0);
-  while (tree.Find(path) == kNo<ModuleId>) {
-    const std::size_t dot = path.rfind('.');
-    path.resize(dot == std::string::npos ? 0 : dot);
-  }
-  return tree.Find(path);
+  if (calls_.calls().Of(reader) == kNo<FunctionId>) return module;
+  return calls_.Nearest(InsideCall(reader, weight, tree.Path(module), 0));
 }
 
 // `path`: the module of the call.
 std::string WeightOwners::InsideCall(NodeId call, ValueId weight,
                                      std::string path, int depth) const {
-  const FunctionId called = calls_.Of(call);
+  const FunctionId called = calls_.calls().Of(call);
   const auto place = places_.find(PairOf(call, weight));
   if (place == places_.end() || depth > kMostCalls) return path;
   const std::vector<ValueId>& formals =
@@ -107,20 +102,8 @@ std::string WeightOwners::InsideCall(NodeId call, ValueId weight,
     return path;
   }
   const NodeId reader = FirstReader(model_, tagging_, formals[place->second]);
-  const NodeId first = calls_.FirstCall(called);
-  if (reader == kNo<NodeId> || first == kNo<NodeId> ||
-      !tagging_.tags[first].tagged()) {
-    return path;
-  }
-  const ModuleTree& tree = tagging_.modules;
-  const std::string around = tree.Path(tagging_.tags[first].module);
-  const std::string inside = tree.Path(tagging_.tags[reader].module);
-  if (around.empty() && !inside.empty()) {
-    path += (path.empty() ? "" : ".") + inside;
-  } else if (inside.size() > around.size() && inside.starts_with(around) &&
-             inside[around.size()] == '.') {
-    path += inside.substr(around.size());
-  }
+  if (reader == kNo<NodeId>) return path;
+  path = calls_.PathIn(called, std::move(path), tagging_.tags[reader].module);
   return InsideCall(reader, formals[place->second], std::move(path), depth + 1);
 }
 

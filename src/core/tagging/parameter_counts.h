@@ -7,7 +7,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "core/graph/function_calls.h"
+#include "core/tagging/call_modules.h"
 #include "onnx_tag/tagging.h"
 
 namespace onnx_tag {
@@ -42,7 +42,7 @@ class WeightOwners {
 
   const Model& model_;
   const Tagging& tagging_;
-  const FunctionCalls calls_;
+  const CallModules calls_;
   // The first place of a value among the inputs of a call.
   std::unordered_map<std::uint64_t, std::size_t> places_;
 };

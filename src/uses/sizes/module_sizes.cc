@@ -1,7 +1,12 @@
 #include "uses/sizes/module_sizes.h"
 
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
 #include "core/graph/constant_weights.h"
 #include "core/hierarchy/roll_up.h"
+#include "core/tagging/call_modules.h"
 #include "core/tagging/parameter_counts.h"
 #include "file/model/element_types.h"
 #include "file/model/tensor_data.h"
@@ -9,14 +14,59 @@
 namespace onnx_tag::sizes {
 namespace {
 
-// Adds a number to a sum, or counts it as unknown.
-void AddTo(std::uint64_t& sum, std::uint64_t& unknown, Dim number) {
-  if (!number.known() || (number.IsNumber() && number.number() < 0)) {
-    ++unknown;
-  } else {
-    sum = CappedSum(sum, number.IsOver()
-                             ? kOver
-                             : static_cast<std::uint64_t>(number.number()));
+// A function's body is followed through calls of other modules for at most so
+// many nodes, in times of the nodes of the file; beyond, as it is tagged.
+constexpr std::size_t kMostFollowed = 8;
+
+// Calls `use` with what each node costs in each module that runs it: a node of
+// a function's body in the modules of all calls.
+template <typename Use>
+void ForEachCost(const Model& model, const Tagging& tagging, Shapes& shapes,
+                 const Use& use) {
+  using RunId = Shapes::RunId;
+  const CallModules modules(model, tagging);
+  const FunctionCalls& calls = modules.calls();
+  Formulas& formulas = shapes.formulas();
+  std::size_t left = kMostFollowed * model.node_count();
+  // By run: how often it happens, by the module that calls its function.
+  std::unordered_map<RunId, std::map<ModuleId, Dim>> times;
+  for (std::size_t i = shapes.order().size(); i-- > 0;) {
+    const RunId id = shapes.order()[i];
+    const Shapes::Run& run = shapes[id];
+    const FunctionId function = calls.OwnerOf(run.graph);
+    auto by_call = std::move(times[id]);
+    times.erase(id);
+    if (model[run.graph].kind == GraphKind::kMain) by_call[kNo<ModuleId>] = 1;
+    for (const auto& [call, count] : by_call) {
+      ModuleId tagged = kNo<ModuleId>;
+      ModuleId module = kNo<ModuleId>;
+      const auto module_of = [&](NodeId node) {
+        const ModuleId own = tagging.tags[node].module;
+        if (own != std::exchange(tagged, own)) {
+          module = function == kNo<FunctionId>
+                       ? own
+                       : modules.In(function, call, own);
+        }
+        return module;
+      };
+      for (const auto& [inside, repeated, node] : run.inside) {
+        ModuleId caller =
+            calls.Of(node) == kNo<FunctionId> ? call : module_of(node);
+        auto& counts = times[inside];
+        const std::size_t nodes = model[shapes[inside].graph].nodes.size();
+        if (!counts.contains(caller)) {
+          if (nodes > left) caller = kNo<ModuleId>;
+          left -= std::min(left, nodes);
+        }
+        Dim& sum = counts.try_emplace(caller, 0).first->second;
+        sum = formulas.Plus(sum, formulas.Times(count, repeated));
+      }
+      for (const NodeId node : model[run.graph].nodes) {
+        const std::uint32_t index = model[node].index;
+        use(node, module_of(node), formulas.Times(run.flops[index], count),
+            formulas.Times(run.written[index], count));
+      }
+    }
   }
 }
 
@@ -39,7 +89,7 @@ IdVector<ModuleId, Sums> ModelSizes::Totals(const ModuleTree& tree) const {
 }
 
 ModelSizes CountSizes(const Model& model, const Tagging& tagging,
-                      const Shapes& shapes, const Assumptions& assumptions) {
+                      Shapes& shapes, const Assumptions& assumptions) {
   const Evaluation& numbers = assumptions.numbers();
   ModelSizes sizes;
   sizes.dimensions = assumptions.Text();
@@ -66,12 +116,29 @@ ModelSizes CountSizes(const Model& model, const Tagging& tagging,
   for (const ConstantWeight& tensor : FindConstantWeights(model)) {
     add(tensor.value, tensor.data_type, tensor.elements);
   }
+  const auto is_known = [&](Dim dim) {
+    const Dim number = numbers(dim);
+    return number.IsOver() || (number.IsNumber() && number.number() >= 0);
+  };
   for (const NodeId node : model.Nodes()) {
-    Sums& sums = place(tagging.tags[node].module);
     sizes.flops[node] = numbers(shapes.Flops(node));
-    AddTo(sums.flops, sums.unknown_flops, sizes.flops[node]);
-    AddTo(sums.written, sums.unknown_written, numbers(shapes.Written(node)));
+    Sums& sums = place(tagging.tags[node].module);
+    if (!is_known(shapes.Flops(node))) ++sums.unknown_flops;
+    if (!is_known(shapes.Written(node))) ++sums.unknown_written;
   }
+  const auto add_to = [&](std::uint64_t& sum, Dim part, Dim whole) {
+    if (!is_known(whole)) return;
+    const Dim number = numbers(part);
+    sum = CappedSum(sum, number.IsOver()
+                             ? kOver
+                             : static_cast<std::uint64_t>(number.number()));
+  };
+  ForEachCost(model, tagging, shapes,
+              [&](NodeId node, ModuleId module, Dim flops, Dim written) {
+                Sums& sums = place(module);
+                add_to(sums.flops, flops, shapes.Flops(node));
+                add_to(sums.written, written, shapes.Written(node));
+              });
   sizes.all = sizes.untagged;
   for (const Sums& sums : sizes.own) sizes.all += sums;
   return sizes;
@@ -87,12 +154,13 @@ ModelFormulas SumFormulas(const Model& model, const Tagging& tagging,
   // The last is for nodes without a module.
   std::vector<Sum> sums(tree.size() + 1,
                         {FormulaSum(formulas), FormulaSum(formulas)});
-  for (const NodeId node : model.Nodes()) {
-    const ModuleId module = tagging.tags[node].module;
-    Sum& sum = module == kNo<ModuleId> ? sums.back() : sums[Index(module)];
-    if (shapes.Flops(node).known()) sum.flops.Add(shapes.Flops(node));
-    if (shapes.Written(node).known()) sum.written.Add(shapes.Written(node));
-  }
+  ForEachCost(model, tagging, shapes,
+              [&](NodeId node, ModuleId module, Dim flops, Dim written) {
+                Sum& sum =
+                    module == kNo<ModuleId> ? sums.back() : sums[Index(module)];
+                if (shapes.Flops(node).known()) sum.flops.Add(flops);
+                if (shapes.Written(node).known()) sum.written.Add(written);
+              });
   ModelFormulas result;
   result.untagged = {sums.back().flops.Total(), sums.back().written.Total()};
   for (std::size_t i = 0; i < tree.size(); ++i) {

@@ -67,8 +67,9 @@ struct ModelFormulas {
   FormulaSums all;
 };
 
+// Nodes of a function's body cost something in the modules of each call.
 ModelSizes CountSizes(const Model& model, const Tagging& tagging,
-                      const Shapes& shapes, const Assumptions& assumptions);
+                      Shapes& shapes, const Assumptions& assumptions);
 
 ModelFormulas SumFormulas(const Model& model, const Tagging& tagging,
                           Shapes& shapes);

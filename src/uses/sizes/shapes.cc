@@ -267,10 +267,10 @@ void Shapes::InferNode(NodeId node, const Scope& scope) {
   run.written[index] = body == kNo<GraphId> ? written : Dim(0);
 }
 
-// What each node of the main graph runs. `order`: inner runs first.
-void Shapes::AddUpInside(const std::vector<RunId>& order) {
+// What each node of the main graph runs.
+void Shapes::AddUpInside() {
   IdVector<RunId, Dim> whole(runs_.size());
-  for (const RunId at : order) {
+  for (const RunId at : order_) {
     const Run& run = runs_[at];
     const bool main = model_[run.graph].kind == GraphKind::kMain;
     FormulaSum sum(formulas());
@@ -298,14 +298,14 @@ void Shapes::AddUp() {
   for (const RunId run : AllIds<RunId>(runs_.size())) {
     if (model_[runs_[run].graph].kind == GraphKind::kMain) roots.push_back(run);
   }
-  const std::vector<RunId> order = DepthFirst<RunId>(
+  order_ = DepthFirst<RunId>(
       runs_.size(),
       roots, [&](RunId run) -> auto& { return runs_[run].inside; },
       [](const Run::Inside& inside) { return inside.run; });
-  AddUpInside(order);
+  AddUpInside();
   IdVector<RunId, Dim> times(runs_.size(), 0);
   std::vector<bool> seen(model_.graph_count());
-  for (auto at = order.rbegin(); at != order.rend(); ++at) {
+  for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
     const Run& run = runs_[*at];
     if (model_[run.graph].kind == GraphKind::kMain) times[*at] = 1;
     const Dim count = times[*at];

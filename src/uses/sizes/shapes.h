@@ -42,6 +42,23 @@ struct Contradiction {
 
 class Shapes {
  public:
+  // One inference of a graph: the main graph, a body, or a function with some
+  // shapes.
+  using Facts = std::vector<Fact>;
+  enum class RunId : std::uint32_t {};
+  struct Run {
+    GraphId graph;
+    std::vector<Dim> flops = {}, written = {};  // by index of the node
+    // The runs inside, how often they happen, and the node that runs them.
+    struct Inside {
+      RunId run;
+      Dim times;
+      NodeId node;
+    };
+    std::vector<Inside> inside = {};
+    Facts results = {};
+  };
+
   // Shapes are given only for inputs that have none in the file. `model` must
   // outlive it.
   explicit Shapes(const Model& model, std::span<const GivenShape> given = {});
@@ -70,6 +87,9 @@ class Shapes {
   }
   // Bytes that the node writes when the model runs once.
   Dim Written(NodeId node) const { return written_[node]; }
+  // The runs that these sums are of, each after the runs inside it.
+  const std::vector<RunId>& order() const { return order_; }
+  const Run& operator[](RunId run) const { return runs_[run]; }
 
   const Formulas& formulas() const { return facts_.formulas(); }
   // For sums of what these formulas say.
@@ -84,22 +104,6 @@ class Shapes {
   std::size_t contradiction_count() const { return contradiction_count_; }
 
  private:
-  // One inference of a graph: the main graph, a body, or a function with some
-  // shapes.
-  using Facts = std::vector<Fact>;
-  enum class RunId : std::uint32_t {};
-  struct Run {
-    GraphId graph;
-    std::vector<Dim> flops = {}, written = {};  // by index of the node
-    // The runs inside, how often they happen, and the node that runs them.
-    struct Inside {
-      RunId run;
-      Dim times;
-      NodeId node;
-    };
-    std::vector<Inside> inside = {};
-    Facts results = {};
-  };
   // Places of names that belong to no axis of an output.
   static constexpr std::size_t kTrips = 100;
   static constexpr std::size_t kLength = 65;
@@ -143,13 +147,14 @@ class Shapes {
   std::vector<std::int64_t> Signature(NodeId node, GraphId body) const;
   const std::vector<ValueId>& ValuesWithin(GraphId body);
   void AddUp();
-  void AddUpInside(const std::vector<RunId>& order);
+  void AddUpInside();
 
   const Model& model_;
   const Operators ops_;
   ValueFacts facts_;
   const FunctionCalls functions_;
   IdVector<RunId, Run> runs_;
+  std::vector<RunId> order_;
   std::vector<RunId> first_run_;  // by graph, of functions
   std::vector<bool> inferred_;    // by graph: once at least
   std::vector<bool> open_;        // by graph: being inferred

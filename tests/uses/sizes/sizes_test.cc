@@ -148,7 +148,7 @@ TEST(SizesTest, SumsOfModulesAndTheRestAreTheWhole) {
   tagging.tags.resize(3);
   const ModuleId layer = tagging.modules.Add("layer");
   tagging.tags[NodeId{0}].module = layer;
-  const sizes::Shapes shapes(model);
+  sizes::Shapes shapes(model);
   const sizes::ModelSizes counted = sizes::CountSizes(
       model, tagging, shapes, sizes::Assumptions(model, shapes));
   EXPECT_EQ(counted.own[layer].parameters, 24u);
@@ -185,6 +185,59 @@ TEST(SizesTest, ModulesCostFormulas) {
   EXPECT_EQ(text(sums.all.written), "24·batch·sequence");
 }
 
+// Three layers call one function that calls another: the tags of the bodies
+// name the first layer, each layer costs the same.
+TEST(SizesTest, AFunctionCostsInTheModulesOfEachCall) {
+  Maker maker;
+  maker.Input("x", "batch 8");
+  const auto call = [&](auto& graph, const char* op, const char* from,
+                        const char* to) {
+    AddNode(graph, op, "", {from}, {to})->set_domain("mine");
+  };
+  call(maker.graph(), "Layer", "x", "a");
+  call(maker.graph(), "Layer", "a", "b");
+  call(maker.graph(), "Layer", "b", "y");
+  for (const char* const name : {"Layer", "Inner"}) {
+    schema::FunctionProto* const function = maker.proto().add_functions();
+    function->set_domain("mine");
+    function->set_name(name);
+    function->add_input("i");
+    function->add_output("o");
+    const bool outer = function->name() == "Layer";
+    for (const std::string op : {outer ? "Inner" : "Neg", "Relu"}) {
+      schema::NodeProto* const node = function->add_node();
+      node->set_op_type(op);
+      if (op == "Inner") node->set_domain("mine");
+      node->add_input(op == "Relu" ? "t" : "i");
+      node->add_output(op == "Relu" ? "o" : "t");
+    }
+  }
+  const std::string bytes = maker.Bytes();
+  const Model model = ReadModel(bytes);
+  ASSERT_EQ(model.node_count(), 7u);
+  Tagging tagging;
+  for (const char* const path : {"layer.0", "layer.1", "layer.2", "layer.0.act",
+                                 "layer.0", "layer.0.act.neg", "layer.0.act"}) {
+    tagging.tags.Add({.module = tagging.modules.Add(path)});
+  }
+  const ModuleId act1 = tagging.modules.Add("layer.1.act");
+  sizes::Shapes shapes(model);
+  const sizes::ModelFormulas sums = sizes::SumFormulas(model, tagging, shapes);
+  const sizes::ModelSizes counted = sizes::CountSizes(
+      model, tagging, shapes, sizes::Assumptions(model, shapes));
+  const auto totals = counted.Totals(tagging.modules);
+  for (const char* const path : {"layer.0", "layer.1", "layer.2"}) {
+    const ModuleId layer = tagging.modules.Find(path);
+    EXPECT_EQ(totals[layer].flops, 3u * 8) << path;
+    EXPECT_EQ(totals[layer].written, 3u * 8 * 4) << path;
+    EXPECT_EQ(FormulaText(shapes.formulas(), sums.totals[layer].flops),
+              "24·batch");
+  }
+  EXPECT_EQ(counted.own[act1].flops, 2u * 8) << "it has no neg of its own";
+  EXPECT_EQ(counted.own[tagging.modules.Find("layer.2")].flops, 3u * 8);
+  EXPECT_EQ(counted.all.flops, 3u * 3 * 8);
+}
+
 TEST(SizesTest, SumsStopAtTwoToThe63) {
   Maker maker;
   maker.Input("x", "4611686018427387904").Node("Relu", {"x"}, {"y"});
@@ -193,7 +246,7 @@ TEST(SizesTest, SumsStopAtTwoToThe63) {
   const Model model = ReadModel(bytes);
   Tagging tagging;
   tagging.tags.resize(3);
-  const sizes::Shapes shapes(model);
+  sizes::Shapes shapes(model);
   const sizes::ModelSizes counted = sizes::CountSizes(
       model, tagging, shapes, sizes::Assumptions(model, shapes));
   EXPECT_EQ(counted.all.flops, sizes::kOver);

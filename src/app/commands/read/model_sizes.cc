@@ -44,7 +44,7 @@ std::optional<sizes::ModelSizes> SizesOf(
     const TaggedModel& model, std::span<const sizes::GivenShape> shapes) {
   if (model.file() == nullptr) return std::nullopt;
   return model.file()->Map([&](const Model& file) {
-    const sizes::Shapes inferred(file, shapes);
+    sizes::Shapes inferred(file, shapes);
     return sizes::CountSizes(file, model.tagging(), inferred,
                              sizes::Assumptions(file, inferred, shapes));
   });
