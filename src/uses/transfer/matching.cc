@@ -9,12 +9,63 @@
 
 namespace onnx_tag::transfer {
 
+namespace {
+
+bool HasDequantizers(const Model& model, const Operators& ops) {
+  for (const NodeId node : model.Nodes()) {
+    if (ops.Is(node, OpKind::kDequantizer)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Unquantized::Unquantized(const Model& model, const Operators& ops, bool skip)
+    : model_(model) {
+  if (!skip) return;
+  for (const ValueId value : AllIds<ValueId>(model.value_count())) {
+    sources_.Add(value);
+  }
+  for (const NodeId node : model.Nodes()) {
+    const ValueId output = FirstOutput(model, node);
+    const ValueId quantized = FirstInput(model, node);
+    if (!ops.Is(node, OpKind::kDequantizer) || output == kNo<ValueId> ||
+        quantized == kNo<ValueId>) {
+      continue;
+    }
+    const NodeId quantizer = model.Producer(quantized);
+    ValueId source = quantized;
+    if (quantizer != kNo<NodeId>) {
+      if (!ops.Is(quantizer, OpKind::kQuantizer)) continue;
+      source = FirstInput(model, quantizer);
+      if (source == kNo<ValueId>) continue;
+    }
+    sources_[output] = sources_[source];
+    restored_[sources_[source]].push_back(output);
+  }
+}
+
+std::vector<NodeId> Unquantized::Readers(ValueId value) const {
+  const auto direct = model_.Consumers(value);
+  std::vector<NodeId> readers(direct.begin(), direct.end());
+  const auto found = restored_.find(value);
+  if (found == restored_.end()) return readers;
+  for (const ValueId restored : found->second) {
+    const auto more = model_.Consumers(restored);
+    readers.insert(readers.end(), more.begin(), more.end());
+  }
+  std::sort(readers.begin(), readers.end());
+  return readers;
+}
+
 Versions::Versions(const Model& old_version, const Model& new_version)
     : from(old_version),
       to_facts(GatherGraph(new_version)),
       to(new_version),
       from_ops(old_version),
       to_ops(to_facts.ops),
+      from_plain(from, from_ops, !HasDequantizers(to, to_ops)),
+      to_plain(to, to_ops, !HasDequantizers(from, from_ops)),
       in_from_(new_version.name_count(), kNo<NameId>),
       places_(OutputPlaces(new_version)),
       old_places_(OutputPlaces(old_version)) {
@@ -122,6 +173,8 @@ void Matching::PairNodes(NodeId to, NodeId from, Confidence confidence) {
 }
 
 void Matching::PairValues(ValueId to, ValueId from, Confidence confidence) {
+  to = versions_.to_plain.Source(to);
+  from = versions_.from_plain.Source(from);
   if (values_[to].from != kNo<ValueId>) return;
   values_[to] = {from, confidence};
   value_taken_[from] = true;
@@ -148,17 +201,19 @@ bool Matching::InputsAreSwapped(NodeId to, NodeId from) const {
   const auto inputs = to_.Inputs(to);
   const auto old = from_.Inputs(from);
   const auto likeness = [&](std::size_t i, std::size_t j) {
-    if (inputs[i] == kNo<ValueId> || old[j] == kNo<ValueId>) return 0;
-    const ValueId known = values_[inputs[i]].from;
-    if (known != kNo<ValueId>) return known == old[j] ? 8 : -8;
-    const NodeId producer = to_[inputs[i]].producer;
-    const NodeId old_producer = from_[old[j]].producer;
+    const ValueId input = versions_.to_plain.Source(inputs[i]);
+    const ValueId other = versions_.from_plain.Source(old[j]);
+    if (input == kNo<ValueId> || other == kNo<ValueId>) return 0;
+    const ValueId known = values_[input].from;
+    if (known != kNo<ValueId>) return known == other ? 8 : -8;
+    const NodeId producer = to_[input].producer;
+    const NodeId old_producer = from_[other].producer;
     if (producer == kNo<NodeId> || old_producer == kNo<NodeId>) {
       if (producer != old_producer) return 0;
-      const bool weight = to_.InitializerOf(inputs[i]) != nullptr;
-      const bool old_weight = from_.InitializerOf(old[j]) != nullptr;
+      const bool weight = to_.InitializerOf(input) != nullptr;
+      const bool old_weight = from_.InitializerOf(other) != nullptr;
       if (!weight && !old_weight) return 2;
-      return versions_.CompareShapes(inputs[i], old[j]) == kSame ? 2 : -2;
+      return versions_.CompareShapes(input, other) == kSame ? 2 : -2;
     }
     return versions_.SameOperator(producer, old_producer) ? 2 : 0;
   };
@@ -213,24 +268,31 @@ void Matching::PairProducers(ValueId to, ValueId from) {
 }
 
 // If one version has an additional Cast, Reshape or pair of quantizers, it is
-// skipped: the nearest producers with the same operator correspond.
+// skipped: the nearest producers with the same operator correspond. A quantizer
+// whose range begins at 0 replaces an activation.
 void Matching::LookThrough(ValueId to, ValueId from) {
+  const bool quantized =
+      versions_.to_plain.skips() || versions_.from_plain.skips();
   const auto chain = [&](const Model& model, const Operators& ops,
-                         ValueId value) {
+                         const Unquantized& plain, ValueId value) {
     std::vector<ValueId> values = {value};
     while (values.size() <= kLongestDetour) {
       const NodeId node = model.Producer(values.back());
-      if (node == kNo<NodeId> || !ops.Is(node, kPassThrough) ||
+      const bool passes =
+          ops.Is(node, kPassThrough) ||
+          (quantized && (ops[node] == Op::kRelu || ops[node] == Op::kClip));
+      if (node == kNo<NodeId> || !passes ||
           FirstInput(model, node) == kNo<ValueId>) {
         break;
       }
-      values.push_back(FirstInput(model, node));
+      values.push_back(plain.Source(FirstInput(model, node)));
     }
     return values;
   };
-  const std::vector<ValueId> values = chain(to_, versions_.to_ops, to);
+  const std::vector<ValueId> values =
+      chain(to_, versions_.to_ops, versions_.to_plain, to);
   const std::vector<ValueId> old_values =
-      chain(from_, versions_.from_ops, from);
+      chain(from_, versions_.from_ops, versions_.from_plain, from);
   for (std::size_t steps = 1; steps <= 2 * kLongestDetour; ++steps) {
     for (std::size_t i = 0; i <= steps; ++i) {
       const std::size_t j = steps - i;
@@ -251,8 +313,13 @@ void Matching::LookThrough(ValueId to, ValueId from) {
 }
 
 int Matching::AgreeingInputs(NodeId to, NodeId from) const {
-  const auto inputs = to_.Inputs(to);
-  const auto old = from_.Inputs(from);
+  const auto sources = [](const Unquantized& plain, auto values) {
+    std::vector<ValueId> found(values.begin(), values.end());
+    for (ValueId& value : found) value = plain.Source(value);
+    return found;
+  };
+  const auto inputs = sources(versions_.to_plain, to_.Inputs(to));
+  const auto old = sources(versions_.from_plain, from_.Inputs(from));
   const bool any_order = versions_.to_ops.Is(to, OpKind::kCommutative) &&
                          old.size() <= kMostNeighbours;
   int agreeing = 0;
@@ -282,8 +349,8 @@ bool Matching::ConsumersAlike(NodeId to, NodeId from) const {
   const ValueId output = FirstOutput(to_, to);
   const ValueId old = FirstOutput(from_, from);
   if (output == kNo<ValueId> || old == kNo<ValueId>) return false;
-  const auto consumers = to_.Consumers(output);
-  const auto old_consumers = from_.Consumers(old);
+  const auto consumers = versions_.to_plain.Readers(output);
+  const auto old_consumers = versions_.from_plain.Readers(old);
   return consumers.size() <= kMostNeighbours &&
          old_consumers.size() <= kMostNeighbours &&
          std::find_first_of(consumers.begin(), consumers.end(),
@@ -294,8 +361,8 @@ bool Matching::ConsumersAlike(NodeId to, NodeId from) const {
 }
 
 void Matching::PairConsumers(ValueId to, ValueId from) {
-  const auto readers = to_.Consumers(to);
-  const auto old_readers = from_.Consumers(from);
+  const auto readers = versions_.to_plain.Readers(to);
+  const auto old_readers = versions_.from_plain.Readers(from);
   if (readers.size() > kMostNeighbours ||
       old_readers.size() > kMostNeighbours) {
     return;
@@ -433,11 +500,11 @@ bool Matching::PairCalls() {
     }
     std::vector<NodeId> open;
     std::vector<NodeId> old;
-    for (const NodeId node : to_.Consumers(to)) {
+    for (const NodeId node : versions_.to_plain.Readers(to)) {
       if (IsOpen(node)) open.push_back(node);
     }
     if (open.size() < 2) continue;
-    for (const NodeId node : from_.Consumers(from)) {
+    for (const NodeId node : versions_.from_plain.Readers(from)) {
       if (!taken_[node]) old.push_back(node);
     }
     if (open.size() != old.size() || !SortByDepth(open, depths) ||

@@ -8,6 +8,7 @@
 
 #include <deque>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,26 @@ constexpr OpKinds kPassThrough = {OpKind::kIdentity,  OpKind::kCast,
 // take the product of both numbers.
 constexpr std::size_t kMostNeighbours = 64;
 
+// A version without the pairs of quantizers that only it has: the values
+// before them, and their readers behind them.
+class Unquantized {
+ public:
+  Unquantized(const Model& model, const Operators& ops, bool skip);
+
+  bool skips() const { return !sources_.empty(); }
+  // The value that `value` restores; kNo for kNo.
+  ValueId Source(ValueId value) const {
+    return value == kNo<ValueId> || sources_.empty() ? value : sources_[value];
+  }
+  // Also the nodes that read what restores the value.
+  std::vector<NodeId> Readers(ValueId value) const;
+
+ private:
+  const Model& model_;
+  IdVector<ValueId, ValueId> sources_;  // empty if nothing is skipped
+  std::unordered_map<ValueId, std::vector<ValueId>> restored_;
+};
+
 // Two versions of a model, and what is the same in both. Either may be the
 // model that a sidecar describes: without weights, so without their shapes.
 struct Versions {
@@ -41,6 +62,8 @@ struct Versions {
   const Model& to;
   const Operators from_ops;
   const Operators& to_ops;
+  const Unquantized from_plain;
+  const Unquantized to_plain;
 
   // The name in the old version that is equal to one of the new version; kNo if
   // there is none.

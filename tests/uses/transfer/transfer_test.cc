@@ -191,6 +191,51 @@ TEST(Transfer, AQuantizedProductIsTheProductItWasMadeOf) {
   EXPECT_EQ(from.ConfidenceOf(4), Confidence::kHigh);
 }
 
+// x -> MatMul -> Relu -> Add(branch, MatMul) -> y without names, as a static
+// quantizer writes it: the Relu is in a range, the inputs are swapped.
+TEST(Transfer, StaticQuantizersHideNoProduct) {
+  schema::ModelProto model;
+  AddInterface(model, "x", "y");
+  AddParameters(model, {"a.weight", "b.weight"});
+  auto* graph = model.mutable_graph();
+  AddNode(graph, "MatMul", {"x", "a.weight"}, {"/a/m"});
+  AddNode(graph, "Relu", {"/a/m"}, {"/act/r"});
+  AddNode(graph, "MatMul", {"/act/r", "b.weight"}, {"/b/m"});
+  AddNode(graph, "Tanh", {"/a/m"}, {"/t/t"});
+  AddNode(graph, "Add", {"/t/t", "/b/m"}, {"y"});
+  schema::ModelProto to;
+  AddInterface(to, "in", "out");
+  AddParameters(to, {"1", "2", "s", "z"});
+  graph = to.mutable_graph();
+  const auto restore = [&](const std::string& name) {
+    AddNode(graph, "DequantizeLinear", {name, "s", "z"}, {name + "d"});
+    return name + "d";
+  };
+  const auto pass = [&](const std::string& name) {
+    AddNode(graph, "QuantizeLinear", {name, "s", "z"}, {name + "q"});
+    return restore(name + "q");
+  };
+  AddNode(graph, "MatMul", {pass("in"), restore("1")}, {"3"});
+  const std::string shared = pass("3");
+  AddNode(graph, "MatMul", {shared, restore("2")}, {"4"});
+  AddNode(graph, "Tanh", {shared}, {"5"});
+  const std::string left = pass("4");
+  AddNode(graph, "Add", {left, pass("5")}, {"out"});
+  Tagged tagged(model, {"a", "act", "b", "t", ""});
+  const Names modules = tagged.Onto(to);
+  for (int i = 0; i < to.graph().node_size(); ++i) {
+    const std::string& op = to.graph().node(i).op_type();
+    const std::string& module = modules[static_cast<std::size_t>(i)];
+    if (op == "Tanh") EXPECT_EQ(module, "t");
+    if (op == "Add") EXPECT_EQ(module, "");
+    if (op == "MatMul") {
+      EXPECT_EQ(module, to.graph().node(i).output(0) == "3" ? "a" : "b");
+      EXPECT_GE(tagged.ConfidenceOf(static_cast<std::size_t>(i)),
+                Confidence::kMedium);
+    }
+  }
+}
+
 // Numbered names mean the same in a file that a tool changed in one place.
 TEST(Transfer, EqualNodesComeFirst) {
   schema::ModelProto from;
