@@ -306,7 +306,13 @@ void Matching::LookThrough(ValueId to, ValueId from) {
                  versions_.to_ops.Is(node, kPassThrough)) {
         continue;
       }
-      PairValues(values[i], old_values[j], Confidence::kMedium);
+      // The value has its pair already: what the old detour gave.
+      if (i == 0 && node != kNo<NodeId> &&
+          versions_.SameOutput(values[i], old_values[j])) {
+        if (!taken_[old]) PairNodes(node, old, Confidence::kMedium);
+      } else {
+        PairValues(values[i], old_values[j], Confidence::kMedium);
+      }
       return;
     }
   }

@@ -236,6 +236,31 @@ TEST(Transfer, StaticQuantizersHideNoProduct) {
   }
 }
 
+// The first operators are others, so that only the way up from the MatMul
+// tells: the value before it was the Relu's, and its node is the Sigmoid.
+TEST(Transfer, ANodeInFrontOfAHiddenActivationIsNotTheActivation) {
+  schema::ModelProto model;
+  AddInterface(model, "x", "y");
+  AddParameters(model, {"a.weight"});
+  auto* graph = model.mutable_graph();
+  AddNode(graph, "Exp", {"x"}, {"/e"});
+  AddNode(graph, "Sigmoid", {"/e"}, {"/s"});
+  AddNode(graph, "Relu", {"/s"}, {"/r"});
+  AddNode(graph, "MatMul", {"/r", "a.weight"}, {"y"});
+  schema::ModelProto to;
+  AddInterface(to, "in", "out");
+  AddParameters(to, {"1", "s", "z"});
+  graph = to.mutable_graph();
+  AddNode(graph, "Erf", {"in"}, {"2"});
+  AddNode(graph, "Sigmoid", {"2"}, {"3"});
+  AddNode(graph, "QuantizeLinear", {"3", "s", "z"}, {"4"});
+  AddNode(graph, "DequantizeLinear", {"4", "s", "z"}, {"5"});
+  AddNode(graph, "DequantizeLinear", {"1", "s", "z"}, {"6"});
+  AddNode(graph, "MatMul", {"5", "6"}, {"out"});
+  Tagged tagged(model, {"e", "s", "act", "a"});
+  EXPECT_EQ(tagged.Onto(to)[1], "s");
+}
+
 // Numbered names mean the same in a file that a tool changed in one place.
 TEST(Transfer, EqualNodesComeFirst) {
   schema::ModelProto from;
