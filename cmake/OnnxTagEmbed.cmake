@@ -39,4 +39,7 @@ function(onnx_tag_rows layer file maker)
     DEPENDS ${source} ${maker}
     VERBATIM)
   target_sources(onnx_tag_${layer} PRIVATE ${made})
+  get_filename_component(stem ${file} NAME_WE)
+  add_custom_target(onnx_tag_${stem}_rows DEPENDS ${made})
+  add_dependencies(onnx_tag_${layer} onnx_tag_${stem}_rows)
 endfunction()

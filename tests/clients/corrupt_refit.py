@@ -64,6 +64,31 @@ def tensors(path):
     return {name: (t.data_type, tuple(t.dims), numpy_helper.to_array(t).tobytes()) for name, t in found.items()}
 
 
+CARRIERS = {"DequantizeLinear", "Gather", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Cast", "Identity"}
+
+
+def partners(path):
+    """By name of an int32 bias and of its scale: the tensors that reach the node to which the bias is added."""
+    graph = onnx.load(path).graph
+    kinds = {i.name: i.data_type for i in graph.initializer}
+    producers = {value: node for node in graph.node for value in node.output}
+
+    def reaching(value):
+        if value in kinds:
+            return {value}
+        node = producers.get(value)
+        return reaching(node.input[0]) if node is not None and node.op_type in CARRIERS else set()
+
+    found = collections.defaultdict(set)
+    for node in graph.node:
+        for value in node.input:
+            scaled = producers.get(value)
+            if scaled is not None and scaled.op_type == "DequantizeLinear" and kinds.get(scaled.input[0]) == onnx.TensorProto.INT32:
+                for name in scaled.input[:2]:
+                    found[name].update(*(reaching(other) for other in node.input))
+    return found
+
+
 # ---------------------------------------------------------------- damage
 class Pair:
     """Two checkpoints, and what was done to them."""
@@ -213,6 +238,7 @@ class Judge:
         self.tool, self.case = tool, case
         self.was, self.now = read_safetensors(case.was), read_safetensors(case.now)
         self.first, self.second = tensors(case.first), tensors(case.second)
+        self.partners = partners(case.first)
         out = f"{work}/clean.onnx"
         _, text, _ = run(tool, case, case.was, case.now, out)
         self.clean = {row["tensor"]: row for row in json.loads(text)["tensors"]}
@@ -268,12 +294,10 @@ class Judge:
             verdict = "right all the same"
         return kind, verdict, at
 
-    @staticmethod
-    def beside(row):
+    def beside(self, row):
         """The scale of an int32 bias is also that of the weight beside it, or of the table that its input is from."""
-        if "int32" not in row["transform"] and row["transform"] != "scale":
-            return set()
-        return {p.rsplit(".", 1)[0] + ".weight" for p in row["parameters"] or []}
+        rows = (self.clean.get(name) or {} for name in self.partners.get(row["tensor"], ()))
+        return {p for one in rows for p in one.get("parameters") or []}
 
     def used(self):
         return {p for row in self.clean.values() for p in row["parameters"] or [] if row["fate"] == "written"}

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 
 #include "file/io/file_status.h"
 #include "file/io/paths.h"
@@ -21,6 +22,11 @@ std::vector<FolderEntry> ReadFolder(const std::string& path) {
               return a.name < b.name;
             });
   return *std::move(entries);
+}
+
+void RemoveFile(const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::remove(ToPath(path), ignored);
 }
 
 void MakeFolders(const std::string& path) {

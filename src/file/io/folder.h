@@ -32,6 +32,9 @@ bool IsFolder(const std::string& path);
 // Makes the folder and those above it. Throws Error(kOutput).
 void MakeFolders(const std::string& path);
 
+// Never fails: a file that stays does its caller no harm.
+void RemoveFile(const std::string& path);
+
 // What makes two names one folder; {0, 0} where there is none.
 std::pair<std::uint64_t, std::uint64_t> FolderIdentity(const std::string& path);
 

@@ -4,8 +4,12 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <map>
+#include <set>
 #include <unordered_map>
 
+#include "app/commands/output/data_names.h"
 #include "file/io/file_status.h"
 #include "file/io/folder.h"
 #include "file/io/paths.h"
@@ -91,6 +95,8 @@ class StandardOutputSink : public wire::Rewrite::Sink {
 
 // Compares with a file that exists; nothing is written anywhere.
 class CompareSink : public wire::Rewrite::Sink {
+  struct Differs {};
+
  public:
   CompareSink(const MappedFile& source, const MappedFile& existing)
       : source_(source), existing_(existing) {}
@@ -102,23 +108,30 @@ class CompareSink : public wire::Rewrite::Sink {
     });
   }
   void Write(Bytes bytes) override {
-    if (!equal_) return;
-    equal_ = at_ <= existing_.size() &&
-             existing_.bytes().substr(at_, bytes.size()) == bytes;
+    if (at_ > existing_.size() ||
+        existing_.bytes().substr(at_, bytes.size()) != bytes) {
+      throw Differs();
+    }
     if (at_ / kStep != (at_ + bytes.size()) / kStep) {
       existing_.Release(0, at_ + bytes.size());
     }
     at_ += bytes.size();
   }
 
-  // After all: whether every byte was the same, and none is left.
-  bool equal() const { return equal_ && at_ == existing_.size(); }
+  // Whether `produce` gives the same bytes. The first that differs ends it.
+  bool Equals(const Produce& produce) {
+    try {
+      produce(*this);
+    } catch (const Differs&) {
+      return false;
+    }
+    return at_ == existing_.size();
+  }
 
  private:
   const MappedFile& source_;
   const MappedFile& existing_;
   std::uint64_t at_ = 0;
-  bool equal_ = true;
 };
 
 bool IsTaggedModel(const MappedFile& file) { return HasTags(ReadModel(file)); }
@@ -188,27 +201,6 @@ void PendingOutputs::AddData(const std::string& from, const std::string& to,
   outputs_.back().target = to;
 }
 
-void PendingOutputs::AddPacked(const std::string& path,
-                               std::vector<DataPiece> pieces) {
-  const std::uint64_t size =
-      pieces.empty() ? 0 : pieces.back().at + pieces.back().size;
-  AddWeights(path, size,
-             [pieces = std::move(pieces)](wire::Rewrite::Sink& sink) {
-               std::uint64_t at = 0;
-               for (const DataPiece& piece : pieces) {
-                 const MappedFile file = MappedFile::Open(piece.file);
-                 sink.Write(std::string(piece.at - at, '\0'));
-                 InSteps(piece.offset, piece.size,
-                         [&](std::uint64_t offset, std::uint64_t step) {
-                           sink.Write(file.bytes().substr(offset, step));
-                           file.Release(offset, offset + step);
-                         });
-                 file.CheckUnchanged();
-                 at = piece.at + piece.size;
-               }
-             });
-}
-
 void PendingOutputs::AddWeights(const std::string& path, std::uint64_t size,
                                 Produce produce) {
   Add(Kind::kPacked, path, size, std::move(produce));
@@ -218,15 +210,13 @@ bool PendingOutputs::EqualsExisting(const Output& output) const {
   const MappedFile existing = MappedFile::Open(output.target);
   if (IsData(output.kind)) {
     const MappedFile data = MappedFile::Open(output.data);
-    if (data.size() != existing.size()) return false;
-    CompareSink sink(data, existing);
-    sink.Copy(0, data.size());
-    return sink.equal();
+    return data.size() == existing.size() &&
+           CompareSink(data, existing).Equals([&](wire::Rewrite::Sink& sink) {
+             sink.Copy(0, data.size());
+           });
   }
   if (output.size && *output.size != existing.size()) return false;
-  CompareSink sink(source_, existing);
-  output.produce(sink);
-  return sink.equal();
+  return CompareSink(source_, existing).Equals(output.produce);
 }
 
 bool PendingOutputs::IsInPlace(const Output& output) const {
@@ -351,6 +341,55 @@ void PendingOutputs::RefuseSharedTargets() const {
 void PendingOutputs::Judge() {
   RefuseSharedTargets();
   for (Output& output : outputs_) output.fate = Judge(output);
+  // A model that stays the same is written again with several files of weights:
+  // see TakeAwayModels().
+  if (std::count_if(outputs_.begin(), outputs_.end(), ReplacesData) < 2) return;
+  for (Output& output : outputs_) {
+    if (IsModel(output.kind) && output.fate == Fate::kUnchanged) {
+      output.fate = Fate::kReplaced;
+    }
+  }
+}
+
+bool PendingOutputs::ReplacesData(const Output& output) {
+  return IsData(output.kind) && output.fate == Fate::kReplaced;
+}
+
+// Copies of weights keep the names that the model has for them. So where they
+// replace what a present model reads, that model goes first: a kill leaves no
+// model, and never one with the weights of another.
+void PendingOutputs::TakeAwayModels() {
+  if (std::none_of(outputs_.begin(), outputs_.end(), ReplacesData)) return;
+  for (const Output& output : outputs_) {
+    if (!IsModel(output.kind) || output.fate != Fate::kReplaced) continue;
+    const std::string folder = ParentFolder(output.path);
+    const std::set<std::string> read = LocationsOf(output.target);
+    if (std::any_of(outputs_.begin(), outputs_.end(), [&](const Output& one) {
+          return ReplacesData(one) &&
+                 std::any_of(read.begin(), read.end(), [&](const auto& name) {
+                   return SameFile(JoinPath(folder, name), one.target);
+                 });
+        })) {
+      RemoveFile(output.target);
+    }
+  }
+}
+
+void PendingOutputs::RemoveLeftovers() const {
+  std::map<std::string, std::set<std::string>> read;  // by folder
+  for (const std::string& path : leftovers_) {
+    const std::string folder = ParentFolder(path);
+    const auto [at, is_new] = read.try_emplace(folder);
+    for (const FolderEntry& entry :
+         is_new ? ReadFolder(folder) : std::vector<FolderEntry>()) {
+      if (entry.kind == EntryKind::kFile && entry.name.ends_with(".onnx")) {
+        at->second.merge(LocationsOf(JoinPath(folder, entry.name)));
+      }
+    }
+    if (!at->second.contains(FileName(path)) && inputs_.Find(path).empty()) {
+      RemoveFile(path);
+    }
+  }
 }
 
 void PendingOutputs::WriteFile(Output& output) {
@@ -381,17 +420,20 @@ void PendingOutputs::WriteFile(Output& output) {
   if (copies) {
     if (file.size() == 0) sink.Copy(0, source.size());
     source.CheckUnchanged();
-    // One by one: a model may have more weight files than a process may open.
-    Name(output, file);
   } else {
     output.produce(sink);
+  }
+  // One by one: a model may have more weight files than a process may open.
+  if (copies && output.fate == Fate::kCreated) {
+    Name(output, file);
+  } else {
     output.file.emplace(std::move(file));
   }
 }
 
 void PendingOutputs::Write() {
-  // Weights get their names here, the rest in Commit(): a model never stands
-  // there without them.
+  // New copies of weights get their names here, the rest in Commit(): a model
+  // never stands there without them.
   for (Output& output : outputs_) {
     if (output.fate != Fate::kCreated && output.fate != Fate::kReplaced) {
       continue;
@@ -409,9 +451,14 @@ void PendingOutputs::Commit() {
     terminal_.Flush();
   }
   source_.CheckUnchanged();
-  for (Output& output : outputs_) {
-    if (output.file) Name(output, *output.file);
+  TakeAwayModels();
+  for (const bool data : {true, false}) {
+    for (Output& output : outputs_) {
+      const bool is_data = IsData(output.kind) || output.kind == Kind::kPacked;
+      if (output.file && is_data == data) Name(output, *output.file);
+    }
   }
+  RemoveLeftovers();
 }
 
 void PendingOutputs::Finish() {
@@ -434,6 +481,39 @@ void PendingOutputs::Name(Output& output, OutputFile& file) {
 PendingOutputs::Fate PendingOutputs::FateOf(const std::string& path) const {
   const auto at = by_path_.find(path);
   return at == by_path_.end() ? Fate::kUnknown : outputs_[at->second].fate;
+}
+
+bool HasBytes(const std::string& path, std::uint64_t size,
+              const Produce& produce) {
+  if (!IsRegularFile(path)) return false;
+  try {
+    const MappedFile existing = MappedFile::Open(path);
+    return existing.size() == size &&
+           CompareSink(existing, existing).Equals(produce);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+Produce Packed(std::vector<DataPiece> pieces) {
+  return [pieces = std::move(pieces)](wire::Rewrite::Sink& sink) {
+    std::uint64_t at = 0;
+    for (const DataPiece& piece : pieces) {
+      const MappedFile file = MappedFile::Open(piece.file);
+      sink.Write(std::string(piece.at - at, '\0'));
+      InSteps(piece.offset, piece.size,
+              [&](std::uint64_t offset, std::uint64_t step) {
+                sink.Write(file.bytes().substr(offset, step));
+                file.Release(offset, offset + step);
+              });
+      file.CheckUnchanged();
+      at = piece.at + piece.size;
+    }
+  };
+}
+
+std::uint64_t SizeOf(const std::vector<DataPiece>& pieces) {
+  return pieces.empty() ? 0 : pieces.back().at + pieces.back().size;
 }
 
 std::string_view Deed(PendingOutputs::Fate fate, bool dry_run) {

@@ -81,17 +81,19 @@ class PendingOutputs {
   // that. (Further names of one file would do harm: onnx refuses weights with
   // hard links, also the original, and ONNX Runtime refuses symbolic ones.)
   void AddData(const std::string& from, const std::string& to, bool share);
-  // A new file of weights, put together out of pieces of others.
-  void AddPacked(const std::string& path, std::vector<DataPiece> pieces);
   // A new file of weights that `produce` makes; it never calls Copy().
   void AddWeights(const std::string& path, std::uint64_t size, Produce produce);
+  // A file of weights that Commit() removes last, unless it is an input or a
+  // model in its folder reads it.
+  void AddLeftover(const std::string& path) { leftovers_.push_back(path); }
 
   // Compares each with what stands there. Equal bytes are left alone; what
   // onnx-tag wrote is replaced; for anything else throws Error(kOutput)
   // unless the options say force. Inputs are refused in any case.
   void Judge();
 
-  // Makes what is new, without its name; weights get theirs already.
+  // Makes what is new, without its name; copies of weights get theirs already
+  // where they replace nothing.
   void Write();
 
   // Names what Write() made, after a last look at the source.
@@ -128,6 +130,10 @@ class PendingOutputs {
   bool EqualsExisting(const Output& output) const;
   void WriteFile(Output& output);
   void Name(Output& output, OutputFile& file);
+  // Whether it is a copy of weights in the place of others.
+  static bool ReplacesData(const Output& output);
+  void TakeAwayModels();
+  void RemoveLeftovers() const;
 
   const MappedFile& source_;
   const Inputs& inputs_;
@@ -135,7 +141,16 @@ class PendingOutputs {
   Terminal& terminal_;
   std::vector<Output> outputs_;
   std::unordered_map<std::string, std::size_t> by_path_;  // the first of a path
+  std::vector<std::string> leftovers_;
 };
+
+// Whether the file at `path` has these bytes. `produce` never calls Copy().
+bool HasBytes(const std::string& path, std::uint64_t size,
+              const Produce& produce);
+
+// The bytes of `pieces`.
+Produce Packed(std::vector<DataPiece> pieces);
+std::uint64_t SizeOf(const std::vector<DataPiece>& pieces);
 
 // "wrote", "would replace", "unchanged"
 std::string_view Deed(PendingOutputs::Fate fate, bool dry_run);

@@ -22,7 +22,10 @@ void WriteNewModels(const TaggedModel& model, const WriteOptions& options,
            made.path, made.size, kMaxModelBytes);
     }
     // First, so that a model never stands there without its weights.
-    if (!made.data.empty()) outputs.AddPacked(made.data_path, made.data);
+    if (!made.data.empty()) {
+      outputs.AddWeights(made.data_path, SizeOf(made.data), Packed(made.data));
+    }
+    for (const std::string& left : made.left) outputs.AddLeftover(left);
     outputs.AddModel(made.path, made.size, made.produce);
   }
   if (!models.front().packs) {

@@ -27,6 +27,7 @@ struct NewModel {
   std::string data_path = {};
   std::vector<DataPiece> data = {};
   bool packs = false;
+  std::vector<std::string> left = {};  // weights of an older output
   PendingOutputs::Fate fate = PendingOutputs::Fate::kUnknown;
 };
 

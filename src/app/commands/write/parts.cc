@@ -7,6 +7,7 @@
 #include <set>
 
 #include "app/commands/commands.h"
+#include "app/commands/output/data_names.h"
 #include "app/commands/output/destinations.h"
 #include "app/commands/profile/kernels.h"
 #include "app/commands/read/closed_cut.h"
@@ -32,7 +33,17 @@ struct CutPart {
   std::size_t constants = 0;  // the same, for constants
   std::unique_ptr<edit::WeightPacker> packer;  // null: weights stay apart
   std::unique_ptr<const edit::PartWriter> writer;
+  std::vector<std::string> left;  // weights of an older output
 };
+
+std::vector<DataPiece> PiecesOf(const edit::WeightPacker& packer) {
+  std::vector<DataPiece> pieces;
+  for (const edit::WeightPacker::Piece& piece : packer.pieces()) {
+    pieces.push_back(
+        {std::string(piece.path), piece.offset, piece.size, piece.at});
+  }
+  return pieces;
+}
 
 // Outputs of the model that no node makes: inputs and weights.
 struct Passed {
@@ -59,7 +70,8 @@ std::optional<CutPart> CutPartOut(
     const TaggedModel& model, const Cut& cut, const edit::PartSource& source,
     const sizes::Shapes& shapes, const std::string& name,
     const std::string& path, const edit::WeightPacker::Files& files,
-    Terminal& terminal, const Passed& passed = {}) {
+    const WriteOptions& options, Terminal& terminal,
+    const Passed& passed = {}) {
   std::vector<std::string> obstacles;
   for (const Cut::Obstacle& obstacle : cut.obstacles) {
     obstacles.push_back(NodeLine(model.model(), obstacle.node, obstacle.why));
@@ -86,12 +98,23 @@ std::optional<CutPart> CutPartOut(
   result.nodes = cut.nodes.size();
   result.between = cut.between.size();
   result.constants = cut.constants.size();
-  if (!files.empty()) {
-    result.packer =
-        std::make_unique<edit::WeightPacker>(files, FileName(path) + ".data");
+  const auto build = [&](const std::string& location) {
+    if (!files.empty()) {
+      result.packer = std::make_unique<edit::WeightPacker>(files, location);
+    }
+    result.writer = std::make_unique<const edit::PartWriter>(
+        source, shapes, part, result.packer.get());
+  };
+  const std::string preferred = FileName(path) + ".data";
+  build(preferred);
+  if (result.packer != nullptr) {
+    DataNames names(path, options);
+    const std::vector<DataPiece> pieces = PiecesOf(*result.packer);
+    const std::string location =
+        names.Take(preferred, SizeOf(pieces), Packed(pieces));
+    if (location != preferred) build(location);
+    result.left = names.Left();
   }
-  result.writer = std::make_unique<const edit::PartWriter>(source, shapes, part,
-                                                           result.packer.get());
   WarnOfUntyped(model.file()->path(), result.writer->inputs(), terminal);
   WarnOfUntyped(model.file()->path(), result.writer->outputs(), terminal);
   return result;
@@ -149,10 +172,8 @@ NewModel ModelOf(const CutPart& part, std::string path) {
   if (part.packer != nullptr) {
     made.packs = true;
     made.data_path = JoinPath(ParentFolder(made.path), part.packer->location());
-    for (const edit::WeightPacker::Piece& piece : part.packer->pieces()) {
-      made.data.push_back(
-          {std::string(piece.path), piece.offset, piece.size, piece.at});
-    }
+    made.data = PiecesOf(*part.packer);
+    made.left = part.left;
   }
   return made;
 }
@@ -346,7 +367,7 @@ Result RunExtract(const ExtractOptions& options, Terminal& terminal) {
   const edit::PartSource source(file.model(), ReleaserOf(file));
   const std::optional<CutPart> part =
       CutPartOut(model, PartCutter(file.model()).CutOutClosed(nodes), source,
-                 shapes, options.module, path, files, terminal);
+                 shapes, options.module, path, files, options.write, terminal);
   if (!part) {
     result.exit_code = ExitCode::kFindings;
     return result;
@@ -412,9 +433,10 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
       result.Finding("{}: nothing is in {}", options.model, name);
       return result;
     }
-    std::optional<CutPart> part = CutPartOut(
-        model, cutter.CutOut(nodes[i]), source, shapes, name, paths[i], files,
-        terminal, i + 1 == nodes.size() ? FindPassed(file.model()) : Passed());
+    std::optional<CutPart> part =
+        CutPartOut(model, cutter.CutOut(nodes[i]), source, shapes, name,
+                   paths[i], files, options.write, terminal,
+                   i + 1 == nodes.size() ? FindPassed(file.model()) : Passed());
     if (!part) {
       result.exit_code = ExitCode::kFindings;
       return result;

@@ -5,7 +5,9 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 
+#include "app/commands/output/data_names.h"
 #include "app/commands/output/destinations.h"
 #include "app/commands/output/pending_outputs.h"
 #include "app/render/facts.h"
@@ -97,13 +99,35 @@ void WriteRefit(
     Terminal& terminal, Result& result, std::string& path) {
   const ModelFile& file = *refit.model->file();
   path = ModelDestination(options.model, options.write, "refit");
-  const auto locations = NewLocations(refit.store, file.path(), path);
+  auto locations = NewLocations(refit.store, file.path(), path);
   if (path == "-" && !locations.empty()) {
     Fail(ErrorKind::kOutput,
          "{}: its weights are in files of their own; name the output with -o",
          options.model);
   }
-  const weights::RefitWriter writer(file, refit.store, refit.plan, locations);
+  const auto check = [&] {
+    for (const auto& one : read) one->CheckUnchanged();
+  };
+  std::optional<weights::RefitWriter> made;
+  made.emplace(file, refit.store, refit.plan, locations);
+  const weights::RefitWriter& writer = *made;
+  const auto size_of = [&](const std::string& location) {
+    return refit.store.files().find(location)->second->size();
+  };
+  const auto numbers_of = [&](const std::string& location) {
+    return [&writer, check, location](wire::Rewrite::Sink& sink) {
+      writer.WriteData(location, sink);
+      check();
+    };
+  };
+  DataNames names(path, options.write);
+  const auto preferred = locations;
+  for (auto& [location, name] : locations) {
+    name = names.Take(name, size_of(location), numbers_of(location));
+  }
+  if (locations != preferred) {
+    made.emplace(file, refit.store, refit.plan, locations);
+  }
   if (writer.new_size() > kMaxModelBytes) {
     Fail(ErrorKind::kOutput,
          "{}: would have {} bytes; protobuf readers stop at {}", path,
@@ -111,17 +135,11 @@ void WriteRefit(
   }
   AddModelInputs(file, inputs);
   PendingOutputs outputs(file.file(), inputs, options.write, terminal);
-  const auto check = [&] {
-    for (const auto& one : read) one->CheckUnchanged();
-  };
-  for (const auto& [old_name, name] : locations) {
-    outputs.AddWeights(JoinPath(ParentFolder(path), name),
-                       refit.store.files().find(old_name)->second->size(),
-                       [&, location = old_name](wire::Rewrite::Sink& sink) {
-                         writer.WriteData(location, sink);
-                         check();
-                       });
+  for (const auto& [location, name] : locations) {
+    outputs.AddWeights(JoinPath(ParentFolder(path), name), size_of(location),
+                       numbers_of(location));
   }
+  for (const std::string& left : names.Left()) outputs.AddLeftover(left);
   outputs.AddModel(path, writer.new_size(), [&](wire::Rewrite::Sink& sink) {
     writer.Write(sink);
     check();
