@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "mapping/ladder/ladder.h"
+#include "support/hidden_parts.h"
 #include "support/model_builder.h"
 
 namespace onnx_tag::test {
@@ -49,8 +50,7 @@ class OneRung {
     evidence_.reset(new Evidence(*graph_));
     ModuleTree& modules = evidence_->modules;
     ParameterFacts& parameters = *evidence_;
-    parameters.value_parameter.resize(model_->value_count(), kNo<ParameterId>);
-    parameters.is_carrier.resize(model_->node_count(), false);
+    parameters = NoParameters(*model_);
     for (const auto& [name, rank] : parameters_) {
       const std::size_t dot = name.rfind('.');
       const ParameterId id = parameters.parameters.Add(
@@ -66,21 +66,17 @@ class OneRung {
       parameters.module_has_parameter[Index(parameter.module)] = true;
     }
     ScopeFacts& scopes = *evidence_;
-    scopes.node_scope.resize(model_->node_count(), kNo<ScopeId>);
-    scopes.value_scope.resize(model_->node_count(), kNo<ScopeId>);
-    scopes.named_by_constant.resize(model_->node_count(), false);
-    scopes.converter_name.resize(model_->node_count(), false);
-    scopes.fused_name.resize(model_->node_count(), false);
+    scopes = NoScopes(*model_);
     static_cast<ModuleUses&>(*evidence_) =
         DescribeModules(modules, scopes.scopes, parameters, {});
   }
 
   // The same with the evidence of the file: for rungs that read names.
-  void Gather() {
+  void Gather(const WantedFacts& wanted = {}) {
     ReadBytes();
     // Made in place: it cannot move.
     graph_.reset(new GraphFacts(GatherGraph(*model_)));
-    evidence_.reset(new Evidence(GatherEvidence(*graph_)));
+    evidence_.reset(new Evidence(GatherEvidence(*graph_, wanted)));
   }
 
   // For facts that the test makes up.
@@ -126,9 +122,10 @@ class OneRung {
     return "-";
   }
 
-  // The same for every node that is not placed, by its first output.
+  // The same for every node that is not placed, by its first output. `whole`:
+  // with the source and the reason.
   std::vector<std::pair<std::string, std::string>> SaysOfAll(
-      std::string_view rung) const {
+      std::string_view rung, bool whole = false) const {
     const std::vector<Claim> claims = ClaimsOf(rung);
     std::vector<std::pair<std::string, std::string>> all;
     for (const NodeId node : model_->Nodes()) {
@@ -136,8 +133,13 @@ class OneRung {
       const auto claim =
           std::find_if(claims.begin(), claims.end(),
                        [&](const Claim& one) { return one.node == node; });
+      std::string text = claim == claims.end() ? "-" : Text(*claim);
+      if (claim != claims.end() && whole) {
+        text += " " + std::string(claim->because) +
+                std::to_string(static_cast<int>(claim->source));
+      }
       all.emplace_back(model_->ValueName(model_->Outputs(node)[0]),
-                       claim == claims.end() ? "-" : Text(*claim));
+                       std::move(text));
     }
     return all;
   }
@@ -145,7 +147,13 @@ class OneRung {
  private:
   std::vector<Claim> ClaimsOf(std::string_view rung) const {
     for (const Rung& known : AllRungs()) {
-      if (known.name == rung) return known.propose(*evidence_, placed_);
+      if (known.name != rung) continue;
+      std::vector<Claim> claims = known.propose(*evidence_, placed_);
+      for (const Claim& claim : claims) {
+        if (claim.confidence <= known.highest) continue;
+        throw std::logic_error("above the highest level: " + Text(claim));
+      }
+      return claims;
     }
     throw std::logic_error("no rung " + std::string(rung));
   }

@@ -2,6 +2,7 @@
 #ifndef ONNX_TAG_MAPPING_LADDER_CLAIM_H_
 #define ONNX_TAG_MAPPING_LADDER_CLAIM_H_
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -40,11 +41,32 @@ enum StrategySet : std::uint8_t {
   kNearby = 32,
 };
 
+// The parts of the evidence that a rung reads, as a set. The graph, the modules
+// and the tags accepted so far are open to every rung.
+enum EvidenceParts : std::uint16_t {
+  kReadsRules = 1,
+  kReadsMetadata = 2,
+  kReadsNames = 4,  // scopes, and names of other producers
+  kReadsFunctions = 8,
+  kReadsParameters = 16,
+  kReadsRecordings = 32,
+  kReadsHierarchy = 64,
+  kReadsRecipes = 128,
+  kReadsExporter = 256,
+};
+constexpr std::array<std::string_view, 9> kEvidencePartNames = {
+    "rules",      "metadata",  "names",   "functions", "parameters",
+    "recordings", "hierarchy", "recipes", "exporter"};
+
 struct Rung {
   std::string_view name;
   std::string_view help;
   RungFunction* propose;
   unsigned strategies = 0;
+  // Tests hide the other parts: the claims must be the same.
+  unsigned reads = 0;
+  // The highest level of its claims.
+  Confidence highest = Confidence::kLow;
   // The kind of its claims; and of those that are not certain, because nothing
   // confirms them.
   EvidenceKind kind = EvidenceKind::kPattern;
@@ -55,7 +77,8 @@ struct Rung {
   enum class Part : std::uint8_t { kAll, kCertain, kUnconfirmed };
   Part part = Part::kAll;
 
-  // Its claims on open nodes.
+  // Its claims on open nodes. A claim above `highest` is an error in the rung:
+  // a debug build stops, others lower the claim.
   std::vector<Claim> Propose(const Evidence& evidence,
                              const Placed& placed) const;
 };

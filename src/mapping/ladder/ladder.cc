@@ -4,6 +4,7 @@
 #include "mapping/ladder/ladder.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "clues/exporters/tools/original_name.h"
 #include "core/graph/walk.h"
@@ -44,6 +45,10 @@ std::optional<Claim> Admit(const Evidence& evidence, Claim claim) {
 std::vector<Claim> Rung::Propose(const Evidence& evidence,
                                  const Placed& placed) const {
   std::vector<Claim> claims = propose(evidence, placed);
+  for (Claim& claim : claims) {
+    assert(claim.confidence <= highest);
+    claim.confidence = std::min(claim.confidence, highest);
+  }
   if (part != Part::kAll) {
     std::erase_if(claims, [&](const Claim& claim) {
       return (claim.confidence == Confidence::kCertain) !=

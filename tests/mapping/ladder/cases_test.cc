@@ -14,19 +14,33 @@
 //
 // The part after --- names the rung; it lists each node by its first output,
 // with the rung's first claim, or - where the rung is silent. Nodes under
-// `placed` were placed before the rung runs; a parameter has two dimensions
-// unless a number follows its name. The rung sees the evidence of the file;
-// after `evidence: parameters` it sees the parameters and nothing else. With
-// ONNX_TAG_UPDATE_CASES=1 the answers are written anew.
+// `placed` were placed before the rung runs, by their scope and certainly
+// unless a source and a level follow (`a net.fc parameter medium`); a parameter
+// has two dimensions unless their number or their sizes follow its name (`:4`,
+// `:8x3`). The rung sees the evidence of the file; after `evidence: parameters`
+// it sees the parameters and nothing else. More evidence, each in one line:
+//
+//   producer: tf2onnx                  who made the file
+//   hierarchy: {"modules": {...}}      as a file for --hierarchy
+//   recording: {...}                   as a file for --trace
+//   rules: {"rules": [...]}            as a file for --rules
+//   recipes: a net.act high            the answers of a recipe; also `loose`
+//
+// With ONNX_TAG_UPDATE_CASES=1 the answers are written anew.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
+#include <set>
 #include <sstream>
 
 #include "base/text.h"
+#include "clues/recording/module_map.h"
+#include "mapping/rules/rules.h"
+#include "onnx_tag/recording.h"
 #include "support/graph_text.h"
 #include "support/one_rung.h"
 #include "support/temporary_folder.h"
@@ -37,6 +51,10 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path kCases = ONNX_TAG_TEST_FOLDER "/mapping/ladder/cases";
+
+const std::set<std::string> kSettings = {"parameters", "placed",    "evidence",
+                                         "producer",   "hierarchy", "recording",
+                                         "rules",      "recipes",   "loose"};
 
 struct Case {
   std::string before;  // all but the answers
@@ -58,7 +76,7 @@ Case ReadCase(const std::string& text) {
   for (std::string one; std::getline(lines, one);) {
     const std::size_t colon = one.find(": ");
     const std::string key = one.substr(0, colon);
-    if (key == "parameters" || key == "placed" || key == "evidence") {
+    if (kSettings.contains(key)) {
       result.settings[key] = one.substr(colon + 2);
     } else {
       result.graph += one + "\n";
@@ -76,45 +94,138 @@ std::vector<std::string> List(const std::string& text) {
   return items;
 }
 
-std::string Answers(const Case& from) {
-  test::OneRung graph;
-  graph.Main()->clear_input();
-  test::GraphText::Read(from.graph, graph.proto());
-  const auto setting = [&](const std::string& key) {
-    const auto at = from.settings.find(key);
-    return at == from.settings.end() ? std::string() : at->second;
-  };
-  for (const std::string& item : List(setting("parameters"))) {
-    const std::size_t colon = item.rfind(':');
-    const bool ranked = colon != item.npos && colon + 2 == item.size();
-    graph.Parameters({ranked ? item.substr(0, colon) : item},
-                     ranked ? item.back() - '0' : 2);
+// "net.fc.weight:8x3"
+void AddParameter(const std::string& item, test::OneRung& graph) {
+  const std::size_t colon = item.rfind(':');
+  const bool sized =
+      colon != item.npos && colon + 1 < item.size() &&
+      item.find_first_not_of("0123456789x", colon + 1) == item.npos &&
+      item[colon - 1] != ':';
+  std::vector<std::int64_t> dims(2, 2);
+  if (sized) {
+    dims.clear();
+    for (const std::string_view dim : Split(item.substr(colon + 1), 'x')) {
+      dims.push_back(std::stoll(std::string(dim)));
+    }
+    if (dims.size() == 1) dims.assign(static_cast<std::size_t>(dims[0]), 2);
   }
-  if (setting("evidence") == "parameters") {
-    graph.Make();
-  } else {
-    graph.Gather();
+  graph.Parameters({sized ? item.substr(0, colon) : item},
+                   static_cast<int>(dims.size()));
+  auto* const tensors = graph.Main()->mutable_initializer();
+  auto* const tensor = tensors->Mutable(tensors->size() - 1);
+  tensor->set_data_type(1);  // float
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    tensor->set_dims(static_cast<int>(i), dims[i]);
   }
-  for (const std::string& item : List(setting("placed"))) {
-    const std::size_t blank = item.find(' ');
-    const std::string module = item.substr(blank + 1);
-    graph.Place(item.substr(0, blank), module == "<root>" ? "" : module);
+}
+
+template <typename Enum, typename Names>
+Enum Named(const Names& names, std::string_view name) {
+  const auto at = std::find(names.begin(), names.end(), name);
+  if (at == names.end()) throw std::runtime_error("no " + std::string(name));
+  return static_cast<Enum>(at - names.begin());
+}
+
+// "a net.act high, b net high"
+void AddClaims(const std::string& text, test::OneRung& graph, Claims& claims) {
+  for (const std::string& item : List(text)) {
+    const std::vector<std::string_view> words = Split(item, ' ');
+    claims.push_back({graph.NodeOf(std::string(words.at(0))),
+                      graph.Module(std::string(words.at(1))),
+                      Named<Confidence>(kConfidenceNames, words.at(2)),
+                      Source::kOperation, "a recipe says so"});
   }
-  std::string text;
-  for (const auto& [value, claim] : graph.SaysOfAll(from.rung)) {
-    text += value + ": " + claim + "\n";
+}
+
+// A case, made into a graph on which rungs can be asked.
+class CaseGraph {
+ public:
+  explicit CaseGraph(const Case& from) : from_(from), rung_(from.rung) {
+    graph_.Main()->clear_input();
+    test::GraphText::Read(from.graph, graph_.proto());
+    if (Has("producer")) graph_.proto().set_producer_name(At("producer"));
+    for (const std::string& item : List(At("parameters"))) {
+      AddParameter(item, graph_);
+    }
+    if (At("evidence") == "parameters") {
+      graph_.Make();
+    } else {
+      graph_.Gather(Wanted());
+    }
+    AddClaims(At("recipes"), graph_, graph_.evidence().recipes);
+    AddClaims(At("loose"), graph_, graph_.evidence().loose_recipes);
+    for (const std::string& item : List(At("placed"))) Place(item);
   }
-  return text;
+
+  // `whole`: with the source and the reason.
+  std::string Answers(bool whole = false) const {
+    std::string text;
+    for (const auto& [value, claim] : graph_.SaysOfAll(rung_, whole)) {
+      text += value + ": " + claim + "\n";
+    }
+    return text;
+  }
+  // When only these parts of the evidence can be seen.
+  std::string AnswersWith(unsigned seen) {
+    const test::HiddenParts hidden(graph_.evidence(), seen);
+    return Answers(true);
+  }
+
+ private:
+  bool Has(const std::string& key) const {
+    return from_.settings.contains(key);
+  }
+  std::string At(const std::string& key) const {
+    return Has(key) ? from_.settings.at(key) : std::string();
+  }
+
+  // "a net.fc", "a net.fc parameter", "a net.fc parameter medium"
+  void Place(const std::string& item) {
+    const std::vector<std::string_view> words = Split(item, ' ');
+    const std::string_view source = words.size() > 2 ? words[2] : "scope";
+    const std::string_view level = words.size() > 3 ? words[3] : "certain";
+    graph_.Place(std::string(words.at(0)),
+                 words.at(1) == "<root>" ? "" : std::string(words[1]),
+                 Named<Source>(kSourceNames, source),
+                 Named<Confidence>(kConfidenceNames, level));
+  }
+
+  WantedFacts Wanted() {
+    WantedFacts wanted;
+    if (Has("hierarchy")) {
+      wanted.hierarchy =
+          std::make_shared<const ModuleMap>(ReadModuleMap(At("hierarchy")));
+    }
+    if (Has("recording")) {
+      recording_ = ReadRecording(At("recording"));
+      wanted.trace = &recording_;
+    }
+    if (Has("rules")) {
+      rules_ = std::make_shared<const Rules>(ReadRules(At("rules"), "rules"));
+      wanted.rules = rules_.get();
+    }
+    return wanted;
+  }
+
+  const Case& from_;
+  std::string rung_;
+  Recording recording_;
+  std::shared_ptr<const Rules> rules_;
+  test::OneRung graph_;
+};
+
+Case CaseAt(const std::string& name) {
+  return ReadCase(test::ReadFile((kCases / (name + ".txt")).string()));
 }
 
 class RungCases : public testing::TestWithParam<std::string> {};
 
 TEST_P(RungCases, SaysWhatTheFileSays) {
-  const fs::path path = kCases / (GetParam() + ".txt");
-  const Case from = ReadCase(test::ReadFile(path.string()));
-  const std::string answers = Answers(from);
+  const Case from = CaseAt(GetParam());
+  const std::string answers = CaseGraph(from).Answers();
   if (std::getenv("ONNX_TAG_UPDATE_CASES") != nullptr) {
-    std::ofstream(path, std::ios::binary) << from.before << answers;
+    std::ofstream(kCases / (GetParam() + ".txt"), std::ios::binary)
+        << from.before << answers;
   } else {
     EXPECT_EQ(answers, from.answers);
   }
@@ -130,6 +241,31 @@ std::vector<std::string> Cases() {
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+// The table says what each rung reads: with these parts alone it answers as
+// with all, and each of them changes the answer to some case.
+TEST(RungTable, SaysWhatARungReads) {
+  std::map<std::string, unsigned> reads;
+  for (const std::string& name : Cases()) {
+    SCOPED_TRACE(name);
+    const Case from = CaseAt(name);
+    CaseGraph graph(from);
+    const std::string answers = graph.Answers(true);
+    unsigned& parts = reads[from.rung];
+    for (std::size_t i = 0; i < kEvidencePartNames.size(); ++i) {
+      const unsigned part = 1U << i;
+      if (graph.AnswersWith(~part) != answers) parts |= part;
+    }
+    for (const Rung& rung : AllRungs()) {
+      if (rung.name != from.rung) continue;
+      EXPECT_EQ(graph.AnswersWith(rung.reads), answers);
+    }
+    EXPECT_EQ(graph.Answers(true), answers);  // nothing stays hidden
+  }
+  for (const Rung& rung : AllRungs()) {
+    EXPECT_EQ(reads[std::string(rung.name)], rung.reads) << rung.name;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RungCases, testing::ValuesIn(Cases()),
