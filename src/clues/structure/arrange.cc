@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 
+#include "base/jaccard.h"
+
 namespace onnx_tag {
 
 namespace structure {
@@ -202,11 +204,10 @@ class Arranger {
       }
     }
     for (const auto& [end, ranges] : groups) {
-      const Bag first(atoms_, ranges.front());
+      const std::vector<Token> first = atoms_.Bag(ranges.front());
       std::vector<Range> alike;
       for (const Range other : ranges) {
-        if (Bag(atoms_, other).Likeness(first) >= kAlike)
-          alike.push_back(other);
+        if (Jaccard(atoms_.Bag(other), first) >= kAlike) alike.push_back(other);
       }
       if (alike.size() < 2) continue;
       FillCopies(alike, 0, tree_.New(module, FoundKind::kBranch));

@@ -250,7 +250,7 @@ void Regions::TakeApart() {
     for (const Range region : Inside({0, atoms_.size() - 1})) {
       if (region.first == region.last || atoms_.Heavies(region) < 2) continue;
       const std::uint32_t class_of =
-          classes.Add(MarkOf(region), Bag(atoms_, region), kTwinShare);
+          classes.Add(MarkOf(region), atoms_.Bag(region), kTwinShare);
       const Hold hold = WhatHolds(region);
       if (hold != Hold::kBlock) loose.push_back({region, hold, class_of});
     }

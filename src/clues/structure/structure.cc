@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "clues/structure/arrange.h"
+#include "core/graph/walk.h"
 
 namespace onnx_tag {
 
@@ -175,20 +176,12 @@ class StructureFinder {
   }
 
   FoundId Common(FoundId a, FoundId b) const {
-    const auto depth = [&](FoundId id) {
-      int d = 0;
-      for (; id != kNo<FoundId>; id = structure_[id].parent) ++d;
-      return d;
-    };
-    int da = depth(a);
-    int db = depth(b);
-    for (; da > db; --da) a = structure_[a].parent;
-    for (; db > da; --db) b = structure_[b].parent;
-    while (a != b) {
-      a = structure_[a].parent;
-      b = structure_[b].parent;
+    // A parent is found before its parts.
+    while (a != b && a != kNo<FoundId> && b != kNo<FoundId>) {
+      FoundId& later = a < b ? b : a;
+      later = structure_[later].parent;
     }
-    return a;
+    return a == b ? a : kNo<FoundId>;
   }
 
   // Constants and what computes shapes belong to their first reader; what
@@ -199,16 +192,11 @@ class StructureFinder {
       FoundId& module = structure_.module_of_[nodes[i]];
       if (module != kNo<FoundId>) continue;
       module = parent;
-      for (const ValueId output : model_.Outputs(nodes[i])) {
-        if (output == kNo<ValueId>) continue;
-        for (const NodeId reader : model_.Consumers(output)) {
-          const FoundId at = structure_.module_of_[reader];
-          if (at == kNo<FoundId>) continue;
-          module = at;
-          break;
-        }
-        if (module != parent) break;
-      }
+      ForEachReader(model_, nodes[i], [&](NodeId reader) {
+        const FoundId at = structure_.module_of_[reader];
+        if (at != kNo<FoundId>) module = at;
+        return at == kNo<FoundId>;
+      });
     }
   }
 

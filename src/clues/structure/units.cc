@@ -324,7 +324,7 @@ void Units::GiveClasses(std::vector<Unit>& units) const {
     const std::uint64_t mark = static_cast<std::uint64_t>(unit.role) * 4 +
                                (unit.residual ? 2 : 0) +
                                (starts_with_norm ? 1 : 0);
-    unit.class_of = classes.Add(mark, Bag(atoms_, unit.atoms, once),
+    unit.class_of = classes.Add(mark, atoms_.Bag(unit.atoms, once),
                                 unit.residual ? 0.6 : 0.8);
   }
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "clues/exporters/dialect_names.h"
+#include "core/graph/walk.h"
 #include "core/hierarchy/name_parts.h"
 #include "mapping/evidence/doubtful_scopes.h"
 #include "mapping/evidence/twin_scopes.h"
@@ -556,17 +557,11 @@ void SplitMergedScopes(const Model& model, const ParameterFacts& parameters,
     const NodeId node = open.back();
     open.pop_back();
     const auto spread = [&](NodeId to) {
-      if (to != kNo<NodeId> && facts.node_scope[to] == facts.node_scope[node]) {
-        label(to);
-      }
+      if (facts.node_scope[to] == facts.node_scope[node]) label(to);
+      return true;
     };
-    for (const ValueId input : model.Inputs(node)) {
-      if (input != kNo<ValueId>) spread(model.Producer(input));
-    }
-    for (const ValueId output : model.Outputs(node)) {
-      if (output == kNo<ValueId>) continue;
-      for (const NodeId consumer : model.Consumers(output)) spread(consumer);
-    }
+    ForEachMaker(model, node, spread);
+    ForEachReader(model, node, spread);
   }
   for (const NodeId node : members) {
     if (!own[node]) {

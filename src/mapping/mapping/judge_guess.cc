@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/graph/walk.h"
 #include "core/hierarchy/name_parts.h"
 #include "mapping/mapping/place_found.h"
 
@@ -208,17 +209,11 @@ class Referee {
     return astray;
   }
   bool IsFor(NodeId node, FoundId copy, ModuleId module) const {
-    for (const ValueId output : model_.Outputs(node)) {
-      if (output == kNo<ValueId>) continue;
-      for (const NodeId reader : model_.Consumers(output)) {
-        if (IsIn(reader, copy) ||
-            (tags_[reader].tagged() && !is_stray_[reader] &&
-             modules_.IsAncestor(module, tags_[reader].module))) {
-          return true;
-        }
-      }
-    }
-    return false;
+    return !ForEachReader(model_, node, [&](NodeId reader) {
+      return !IsIn(reader, copy) &&
+             (!tags_[reader].tagged() || is_stray_[reader] ||
+              !modules_.IsAncestor(module, tags_[reader].module));
+    });
   }
 
   const Model& model_;

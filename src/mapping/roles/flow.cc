@@ -166,16 +166,15 @@ void FollowAttention(RoleFacts& facts) {
     if ((facts.flow[node] & kFromShape) != 0) continue;
     const bool relative =
         IsMeaning(facts, node, RoleType::kPosition, Component::kRelative);
-    const ModuleId around = facts.Attention(node);
-    const std::uint8_t line = relative && around != kNo<ModuleId>
-                                  ? LineOf(facts, node, around) & kScores
-                                  : 0;
+    const ModuleId attention = facts.Attention(node);
+    const bool inside = attention != kNo<ModuleId>;
     if (relative) {
-      facts.flow[node] |= line != 0 ? line : std::uint8_t{kRelativeBias};
+      const bool scores =
+          inside && (LineOf(facts, node, attention) & kScores) != 0;
+      facts.flow[node] |= scores ? kScores : kRelativeBias;
     } else if (IsRotaryTable(facts, node)) {
       facts.flow[node] |= kRotaryTable;
-    } else if (const ModuleId attention = facts.Attention(node);
-               attention != kNo<ModuleId>) {
+    } else if (inside) {
       const bool table = facts.Is(node, OpKind::kLookup) &&
                          !facts.model.Inputs(node).empty() &&
                          facts.ParameterMeaning(facts.model.Inputs(node)[0],

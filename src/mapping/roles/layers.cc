@@ -4,6 +4,7 @@
 #include <functional>
 #include <iterator>
 
+#include "base/jaccard.h"
 #include "core/hierarchy/name_parts.h"
 #include "mapping/roles/role_facts.h"
 
@@ -28,16 +29,6 @@ Structure StructureOf(const ModuleTree& tree, ModuleId id) {
   structure.erase(std::unique(structure.begin(), structure.end()),
                   structure.end());
   return structure;
-}
-
-// Whether at least half of the names are common. A block with a shortcut is
-// similar to one without; T5's self-attention is not similar to its
-// feed-forward.
-bool Alike(const Structure& a, const Structure& b) {
-  Structure common;
-  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(),
-                        std::back_inserter(common));
-  return 3 * common.size() >= a.size() + b.size();
 }
 
 class Lists {
@@ -83,8 +74,10 @@ class Lists {
       leaves = false;
       Structure structure = StructureOf(tree_, element);
       if (structure.size() > kMostChildren) structure.resize(kMostChildren);
+      // A block with a shortcut is like one without; T5's self-attention is
+      // not like its feed-forward.
       for (const Structure& other : seen) {
-        if (Alike(structure, other)) return true;
+        if (Jaccard(structure, other) >= 0.5) return true;
       }
       if (seen.size() < kMostKinds) seen.push_back(std::move(structure));
     }

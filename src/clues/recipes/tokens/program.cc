@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "base/hash.h"
+#include "base/jaccard.h"
 #include "onnx_tag/interner.h"
 
 namespace onnx_tag::recipes {
@@ -253,7 +254,7 @@ class JumpFinder {
     }
     for (std::size_t a = 0; a < inside.size(); ++a) {
       for (std::size_t b = 0; b < a; ++b) {
-        if (Alike(inside[a], inside[b])) return true;
+        if (Jaccard(inside[a], inside[b]) >= 0.6) return true;
       }
     }
     return false;
@@ -273,12 +274,6 @@ class JumpFinder {
       }
     }
     return solid >= 2 || (solid == 1 && parts.size() >= 2 && !HasIndex(list));
-  }
-
-  static bool Alike(const std::set<Path>& a, const std::set<Path>& b) {
-    std::size_t both = 0;
-    for (const Path& path : a) both += b.count(path);
-    return 10 * both >= 6 * (a.size() + b.size() - both);
   }
 
   void JumpBetween(const Path& generic, const std::vector<ListItem>& items) {
