@@ -167,6 +167,8 @@ void CheckTransfer(const Parser&, TransferOptions& options, const Printing&) {
   // --min-confidence drops tags after the transfer, not before it.
   options.source.mapping = options.tag.mapping;
   options.source.mapping.min_confidence = Confidence::kLow;
+  // Ways to map are for TO, and for FROM if it has no tags.
+  options.source.facts_only = true;
 }
 
 // ---------------------------------------------------------------- select

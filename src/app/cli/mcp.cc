@@ -341,9 +341,8 @@ class Server {
     terminal_.Flush();
   }
 
+  // Its notes go to standard error; a tool's result is rendered, not printed.
   Terminal& terminal_;
-  // What commands print: nothing but answers may reach standard output.
-  Terminal aside_{2, 2, {}};
 };
 
 }  // namespace

@@ -89,6 +89,8 @@ struct TagSourceOptions {
   std::string sidecar;
   bool remap = false;
   bool strict = false;  // refuse a result that rests on low confidence
+  // Of `mapping`, only facts ask for a new mapping where there are tags.
+  bool facts_only = false;
   MappingOptions mapping;
 };
 

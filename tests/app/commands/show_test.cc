@@ -44,6 +44,23 @@ TEST(ShowTest, BertFitsEightyColumns) {
   }
 }
 
+// Tags that exist say nothing of how the user wants the model mapped.
+TEST(ShowTest, AnOptionOfMappingMapsWhateverTagsThereAre) {
+  const TemporaryFolder folder;
+  const std::string tagged = folder.path() + "/tagged.onnx";
+  ASSERT_EQ(RunCli({"tag",
+                    std::string(ONNX_TAG_TEST_MODELS) + "/bert_tiny/model.onnx",
+                    "-o", tagged, "--no-sidecar"})
+                .exit,
+            0);
+  EXPECT_THAT(RunCli({"show", tagged}).err, HasSubstr("tags in the file"));
+  const CliResult without = RunCli({"show", tagged, "--no-catalogue"});
+  EXPECT_THAT(without.err, Not(HasSubstr("tags in the file")));
+  EXPECT_THAT(without.out, Not(HasSubstr("BertModel")));
+  EXPECT_THAT(RunCli({"show", tagged, "--min-confidence", "certain"}).out,
+              HasSubstr("202 certain\n"));
+}
+
 TEST(ShowTest, AThousandModulesAreShownAsDeepAsFits) {
   const TemporaryFolder folder;
   const std::string path = ManyModules(folder, 1000);

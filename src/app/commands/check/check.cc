@@ -463,9 +463,7 @@ Result RunCheck(const CheckOptions& options, Terminal& terminal) {
   if (checked.tags_from == TaggedModel::kMapped) {
     terminal.Note("no tags to check; mapped the model for the gates");
   }
-  for (Tag& tag : checked.tagging.tags) {
-    if (tag.confidence < options.source.mapping.min_confidence) tag = Tag();
-  }
+  DropWeaker(options.source.mapping.min_confidence, checked.tagging);
   for (std::string& gate : UnmetGates(checked.tagging, options.gates)) {
     checked.findings.push_back({"gate", kNo<NodeId>, std::move(gate)});
   }

@@ -51,7 +51,8 @@ std::optional<FoundSidecar> FindSidecar(const std::string& path,
 }
 
 // The option that asks for a mapping, whatever tags there are; "" if there is
-// none. Facts are for the mapping: tags made without them would ignore them.
+// none. Facts and ways to map are for the mapping: tags that exist would ignore
+// them.
 std::string_view OptionToMap(const TagSourceOptions& options) {
   if (options.remap) return "--remap";
   const MappingOptions& mapping = options.mapping;
@@ -59,7 +60,17 @@ std::string_view OptionToMap(const TagSourceOptions& options) {
   if (!mapping.hierarchy_file.empty()) return "--hierarchy";
   if (!mapping.trace_file.empty()) return "--trace";
   if (!mapping.fx_file.empty()) return "--fx";
-  return mapping.rules_file.empty() ? "" : "--rules";
+  if (!mapping.rules_file.empty()) return "--rules";
+  const MappingOptions usual;
+  if (options.facts_only) return "";
+  if (mapping.strategy != usual.strategy) return "--strategy";
+  if (mapping.format.torch_nn != usual.format.torch_nn) return "--granularity";
+  if (mapping.format.exceptions != usual.format.exceptions) {
+    return "--torch-nn-exceptions";
+  }
+  if (mapping.recipes != usual.recipes) return "--no-recipes";
+  if (mapping.catalogue != usual.catalogue) return "--no-catalogue";
+  return mapping.structure != usual.structure ? "--no-structure" : "";
 }
 
 void PrintNotes(const std::string& path, const Tagging& tagging,
@@ -81,6 +92,15 @@ std::vector<std::string> SidecarsBeside(const std::string& path) {
                      ".tags.json");
   }
   return beside;
+}
+
+void DropWeaker(Confidence least, Tagging& tagging) {
+  for (Tag& tag : tagging.tags) {
+    if (tag.tagged() && tag.confidence < least) tag = Tag();
+  }
+  std::erase_if(tagging.origins, [&](const Origin& origin) {
+    return !tagging.tags[origin.node].tagged();
+  });
 }
 
 ParameterCounts TaggedModel::parameters() const {
@@ -127,6 +147,7 @@ std::optional<ExistingTags> FindTags(const std::string& path,
     return std::nullopt;
   }
   PrintNotes(path, tags.tagging, terminal);
+  DropWeaker(options.mapping.min_confidence, tags.tagging);
   if (model != nullptr) {
     AddSourceLines(*model, options.mapping.frames, tags.tagging.lines);
   }

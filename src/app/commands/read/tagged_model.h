@@ -60,6 +60,9 @@ inline bool IsSidecarName(std::string_view path) {
   return path.ends_with(".json");
 }
 
+// Removes tags below `least`, and their origins.
+void DropWeaker(Confidence least, Tagging& tagging);
+
 // Where the sidecar of a model is looked for: "bert.onnx" and
 // "bert.tagged.onnx" have "bert.tags.json", and `-o X.onnx` made "X.tags.json".
 std::vector<std::string> SidecarsBeside(const std::string& path);

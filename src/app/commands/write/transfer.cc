@@ -90,16 +90,6 @@ Datum Data(const TransferOptions& options, const TagReport& report,
   return data;
 }
 
-// Removes tags below `least`, and their origins.
-void DropWeaker(Confidence least, Tagging& tagging) {
-  for (Tag& tag : tagging.tags) {
-    if (tag.tagged() && tag.confidence < least) tag = Tag();
-  }
-  std::erase_if(tagging.origins, [&](const Origin& origin) {
-    return !tagging.tags[origin.node].tagged();
-  });
-}
-
 // Names of nodes; the address where a name does not tell it from another.
 class NodeLabels {
  public:
