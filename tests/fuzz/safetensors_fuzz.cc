@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "onnx_tag/error.h"
-#include "uses/weights/reference.h"
+#include "uses/weights/check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <set>
 #include <tuple>
 
 #include "file/model/element_types.h"
+#include "file/model/tensor_data.h"
 
 namespace onnx_tag::weights {
 namespace {
@@ -57,26 +57,17 @@ bool IsLine(std::uint64_t size, const Ok& ok) {
 }  // namespace
 
 float Numbers::At(std::uint64_t index) const {
-  if (!quantized) {
-    CheckpointTensor tensor;
-    tensor.type = type;
-    tensor.bytes = bytes;
-    return tensor.At(index);
-  }
+  if (!quantized) return FloatAt(type, bytes, index);
   const std::uint64_t group = groups.Of(index);
   std::int64_t number = 0;
-  if (type == kInt32) {
-    std::memcpy(&number, bytes.data() + index * 4, 4);
-    number = static_cast<std::int32_t>(number);
-  } else if (groups.block > 0) {
+  if (groups.block > 0) {
     const std::uint64_t blob = (groups.block * groups.bits + 7) / 8;
     const std::uint64_t bit = index % groups.row % groups.block * groups.bits;
     const auto byte = static_cast<unsigned char>(bytes[group * blob + bit / 8]);
     number = byte >> bit % 8 & ((1 << groups.bits) - 1);
   } else {
-    const char byte = bytes[index];
-    number = type == kInt8 ? static_cast<signed char>(byte)
-                           : static_cast<unsigned char>(byte);
+    UseElement(type, bytes, index,
+               [&](auto whole) { number = static_cast<std::int64_t>(whole); });
   }
   const int zero = zeros.empty()       ? 0
                    : zeros.size() == 1 ? zeros[0]

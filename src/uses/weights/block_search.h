@@ -36,6 +36,14 @@ struct Numbers {
   bool IsUniform(std::uint64_t begin, std::uint64_t size) const;
 };
 
+// A mask that masks nothing. No parameter has these numbers, and a bias has one
+// dimension.
+constexpr std::string_view kOneNumber = "one number throughout";
+// What they are if no checkpoint changes them, because an exporter computed
+// them: this, "a mask", "a range", "a table of positions"; "": they may be a
+// weight.
+std::string_view TableKind(const Numbers& numbers);
+
 // Pages of smaller ones are not given back at once.
 constexpr std::uint64_t kLargeTensor = std::uint64_t{1} << 20;
 

@@ -30,44 +30,26 @@ constexpr struct {
     {"U16", kUint16, 2}, {"U32", kUint32, 4},  {"U64", kUint64, 8},
     {"BOOL", kBool, 1},  {"F8_E4M3", 0, 1},    {"F8_E5M2", 0, 1}};
 
-float FloatAt(std::int32_t type, const char* at) {
-  const auto read = [&](auto number) {
-    std::memcpy(&number, at, sizeof number);
-    return number;
-  };
-  switch (type) {
-    case kFloat:
-      return read(0.0F);
-    case kDouble:
-      return static_cast<float>(read(0.0));
-    case kBfloat16:
-      return BitCast<float>(std::uint32_t{read(std::uint16_t{0})} << 16);
-    default:
-      return static_cast<float>(HalfOf(read(std::uint16_t{0})));
-  }
-}
-
-CheckpointTensor Checked(const SafetensorsEntry& entry, Bytes data) {
+void Check(CheckpointTensor& tensor, const std::string& type, bool inside,
+           Bytes data) {
   const auto row =
       std::find_if(std::begin(kSafetensorsTypes), std::end(kSafetensorsTypes),
-                   [&](const auto& known) { return known.name == entry.type; });
+                   [&](const auto& known) { return known.name == type; });
   if (row == std::end(kSafetensorsTypes)) {
-    Fail(ErrorKind::kUsage, "{}: has an unknown type: {}", entry.name,
-         entry.type);
+    Fail(ErrorKind::kUsage, "{}: has an unknown type: {}", tensor.name, type);
   }
-  if (!entry.IsIn(data)) {
+  if (!inside) {
     Fail(ErrorKind::kUsage, "{}: its bytes are not in the file, which has {}",
-         entry.name, Count(data.size(), "byte"));
+         tensor.name, Count(data.size(), "byte"));
   }
-  CheckpointTensor tensor{entry.name, row->type, entry.dims,
-                          CountElements(entry.dims), entry.In(data)};
+  tensor.type = row->type;
+  tensor.count = CountElements(tensor.dims);
   // 2^63 times 4 would be 0.
   if (tensor.count > tensor.bytes.size() ||
       tensor.count * row->bytes != tensor.bytes.size()) {
-    Fail(ErrorKind::kUsage, "{}: {} of {} do not fit into {} bytes", entry.name,
-         DimsText(entry.dims), entry.type, tensor.bytes.size());
+    Fail(ErrorKind::kUsage, "{}: {} of {} do not fit into {} bytes",
+         tensor.name, DimsText(tensor.dims), type, tensor.bytes.size());
   }
-  return tensor;
 }
 
 // Two tensors never share bytes in this format.
@@ -89,11 +71,29 @@ void RefuseOverlaps(const std::vector<CheckpointTensor>& tensors) {
 
 }  // namespace
 
+std::uint64_t LittleEndian(Bytes bytes) {
+  std::uint64_t number = 0;
+  for (std::size_t i = bytes.size(); i-- > 0;) {
+    number = number << 8 | static_cast<unsigned char>(bytes[i]);
+  }
+  return number;
+}
+
 void ReleaseBytes(const MappedFile* file, Bytes bytes) {
   if (file == nullptr || bytes.empty()) return;
   const auto begin =
       static_cast<std::uint64_t>(bytes.data() - file->bytes().data());
   file->Release(begin, begin + bytes.size());
+}
+
+float FloatAt(std::int32_t type, Bytes bytes, std::uint64_t index) {
+  float result = 0;
+  const bool brain = type == kBfloat16;
+  UseElement(brain ? kUint16 : type, bytes, index,
+             [&](auto number) { result = static_cast<float>(number); });
+  // Every whole number of 16 bits is a float.
+  return brain ? BitCast<float>(static_cast<std::uint32_t>(result) << 16)
+               : result;
 }
 
 void CheckpointTensor::Release() const { ReleaseBytes(file, bytes); }
@@ -108,67 +108,55 @@ std::string DimsText(const std::vector<std::int64_t>& dims) {
 }
 
 float CheckpointTensor::At(std::uint64_t index) const {
-  return FloatAt(type, bytes.data() + index * (BitsPerElement(type) / 8));
+  return FloatAt(type, bytes, index);
 }
 
 void LoadFloats(const CheckpointTensor& tensor, std::uint64_t begin,
                 std::uint64_t count, float* to) {
-  const std::size_t width = BitsPerElement(tensor.type) / 8;
-  const char* at = tensor.bytes.data() + begin * width;
   if (tensor.type == kFloat) {
-    std::memcpy(to, at, count * width);
+    std::memcpy(to, tensor.bytes.data() + begin * sizeof *to,
+                count * sizeof *to);
     return;
   }
-  for (std::uint64_t i = 0; i < count; ++i, at += width) {
-    to[i] = FloatAt(tensor.type, at);
-  }
+  for (std::uint64_t i = 0; i < count; ++i) to[i] = tensor.At(begin + i);
 }
 
-bool SafetensorsEntry::IsIn(Bytes data) const {
-  return offsets.size() == 2 && offsets[0] <= offsets[1] &&
-         offsets[1] <= data.size();
-}
-
-SafetensorsParts ReadSafetensorsHead(Bytes file) {
-  std::uint64_t size = 0;
-  for (std::size_t i = std::min(file.size(), kHeadLength); i-- > 0;) {
-    size = size << 8 | static_cast<unsigned char>(file[i]);
-  }
+std::vector<CheckpointTensor> ReadSafetensorsTensors(Bytes file, bool lacking) {
+  const std::uint64_t size = LittleEndian(file.substr(0, kHeadLength));
   if (file.size() < kHeadLength || size > kMostHead ||
       size > file.size() - kHeadLength) {
     Fail(ErrorKind::kUsage,
          "not a .safetensors file: it has {} bytes, its head would have {}",
          file.size(), size);
   }
-  SafetensorsParts parts{{}, file.substr(kHeadLength + size)};
+  const Bytes data = file.substr(kHeadLength + size);
+  std::vector<CheckpointTensor> tensors;
   json::Reader reader(file.substr(kHeadLength, size));
   reader.ForEachMember([&](std::string_view name) {
     if (name == "__metadata__") return;
-    SafetensorsEntry entry{std::string(name)};
+    CheckpointTensor tensor{std::string(name)};
+    std::string type;
+    std::vector<std::uint64_t> offsets;
     reader.ForEachMember([&](std::string_view key) {
-      if (key == "dtype") entry.type = reader.String();
+      if (key == "dtype") type = reader.String();
       if (key == "data_offsets") {
-        reader.ForEachItem([&] { entry.offsets.push_back(reader.Whole()); });
+        reader.ForEachItem([&] { offsets.push_back(reader.Whole()); });
       }
       if (key != "shape") return;
-      entry.has_dims = true;
       reader.ForEachItem([&] {
-        entry.dims.push_back(
+        tensor.dims.push_back(
             static_cast<std::int64_t>(reader.Whole(std::uint64_t{1} << 48)));
       });
     });
-    parts.entries.push_back(std::move(entry));
+    const bool inside = offsets.size() == 2 && offsets[0] <= offsets[1] &&
+                        offsets[1] <= data.size();
+    if (inside) {
+      tensor.bytes = data.substr(offsets[0], offsets[1] - offsets[0]);
+    }
+    if (!lacking) Check(tensor, type, inside, data);
+    tensors.push_back(std::move(tensor));
   });
-  return parts;
-}
-
-std::vector<CheckpointTensor> ReadSafetensorsTensors(Bytes file) {
-  const SafetensorsParts parts = ReadSafetensorsHead(file);
-  std::vector<CheckpointTensor> tensors;
-  for (const SafetensorsEntry& entry : parts.entries) {
-    tensors.push_back(Checked(entry, parts.data));
-  }
-  RefuseOverlaps(tensors);
+  if (!lacking) RefuseOverlaps(tensors);
   return tensors;
 }
 

@@ -32,33 +32,23 @@ struct CheckpointTensor {
 // The same for bytes of a file; null: they are in memory.
 void ReleaseBytes(const MappedFile* file, Bytes bytes);
 
+// At most 8 bytes.
+std::uint64_t LittleEndian(Bytes bytes);
+
 // "[4, 8]"
 std::string DimsText(const std::vector<std::int64_t>& dims);
 
+// The element at `index` of numbers of this type, as float.
+float FloatAt(std::int32_t type, Bytes bytes, std::uint64_t index);
 // Converts `count` elements of a tensor that has floats, from `begin` on.
 void LoadFloats(const CheckpointTensor& tensor, std::uint64_t begin,
                 std::uint64_t count, float* to);
 
-// What the head of a .safetensors file says of a tensor.
-struct SafetensorsEntry {
-  std::string name;
-  std::string type = {};
-  bool has_dims = false;
-  std::vector<std::int64_t> dims = {};
-  std::vector<std::uint64_t> offsets = {};
-
-  // Whether its bytes are in `data`, and they.
-  bool IsIn(Bytes data) const;
-  Bytes In(Bytes data) const {
-    return data.substr(offsets[0], offsets[1] - offsets[0]);
-  }
-};
-// The head, and the bytes of the tensors. Throws Error(kUsage).
-struct SafetensorsParts {
-  std::vector<SafetensorsEntry> entries;
-  Bytes data;
-};
-SafetensorsParts ReadSafetensorsHead(Bytes file);
+// The tensors of a .safetensors file. Throws Error(kUsage) if it is none.
+// `lacking`: tensors whose bytes are not in the file have none, and no type is
+// looked at; else such a file is refused.
+std::vector<CheckpointTensor> ReadSafetensorsTensors(Bytes file,
+                                                     bool lacking = false);
 
 // The tensors of a file that torch.save() wrote: a zip with a pickle, of which
 // only the few instructions of state dicts are understood. Throws

@@ -1,5 +1,4 @@
-#include "uses/weights/lora.h"
-
+// Adapters of PEFT: low-rank matrices that are added to weights.
 #include <fmt/core.h>
 
 #include <cmath>
@@ -9,21 +8,31 @@
 #include "file/json/reader.h"
 #include "file/model/element_types.h"
 #include "onnx_tag/error.h"
+#include "uses/weights/refit.h"
 
 // python/onnx_tag/adapter.py has the same rules.
 namespace onnx_tag::weights {
 namespace {
 
-// In the order of the file: the first that fits counts.
-using Patterns = std::vector<std::pair<std::string, double>>;
+// A number for all modules, and for some: in the order of the file, the first
+// that fits counts.
+struct ByModule {
+  double otherwise = 0;
+  std::vector<std::pair<std::string, double>> patterns = {};
+
+  double For(std::string_view module) const {
+    for (const auto& [key, number] : patterns) {
+      if (module == key || module.ends_with("." + key)) return number;
+    }
+    return otherwise;
+  }
+};
 
 struct LoraConfig {
-  double rank = 0;
-  double alpha = 0;
+  ByModule rank = {};
+  ByModule alpha = {};
   bool by_root = false;  // rslora
   bool fan_in_fan_out = false;
-  Patterns ranks = {};
-  Patterns alphas = {};
 };
 
 // Refused where they are set.
@@ -33,32 +42,21 @@ constexpr std::string_view kUnsupported =
     "target_parameters kasa_config monteclora_config ";
 
 bool IsSet(json::Reader& reader) {
-  switch (reader.Peek()) {
-    case json::Kind::kBool:
-      return reader.Bool();
-    case json::Kind::kNull:
-      reader.Null();
-      return false;
-    case json::Kind::kArray:
-    case json::Kind::kObject:
-      return reader.Skip().size() > 2;
-    default:
-      reader.Skip();
-      return true;
-  }
+  const std::string_view text = reader.Skip();
+  return text != "false" && text != "null" && text != "[]" && text != "{}";
 }
 
 LoraConfig ReadConfig(const std::string& text) {
   LoraConfig config;
   json::Reader reader(text);
-  const auto patterns = [&](Patterns& to) {
+  const auto patterns = [&](ByModule& to) {
     if (reader.Peek() != json::Kind::kObject) return;
     reader.ForEachMember([&](std::string_view key) {
       if (key.find_first_of("^$*+?()[]{}|\\") != std::string_view::npos) {
         Fail(ErrorKind::kUsage, "has a pattern that is not supported: {}", key);
       }
       const std::string pattern(key);
-      to.emplace_back(pattern, reader.Number());
+      to.patterns.emplace_back(pattern, reader.Number());
     });
   };
   reader.ForEachMember([&](std::string_view key) {
@@ -68,17 +66,17 @@ LoraConfig ReadConfig(const std::string& text) {
         Fail(ErrorKind::kUsage, "is {}; only LORA is supported", type);
       }
     } else if (key == "r") {
-      config.rank = reader.Number();
+      config.rank.otherwise = reader.Number();
     } else if (key == "lora_alpha") {
-      config.alpha = reader.Number();
+      config.alpha.otherwise = reader.Number();
     } else if (key == "use_rslora") {
       config.by_root = IsSet(reader);
     } else if (key == "fan_in_fan_out") {
       config.fan_in_fan_out = IsSet(reader);
     } else if (key == "rank_pattern") {
-      patterns(config.ranks);
+      patterns(config.rank);
     } else if (key == "alpha_pattern") {
-      patterns(config.alphas);
+      patterns(config.alpha);
     } else if (kUnsupported.find(fmt::format(" {} ", key)) !=
                std::string_view::npos) {
       if (IsSet(reader)) {
@@ -95,14 +93,6 @@ LoraConfig ReadConfig(const std::string& text) {
     }
   });
   return config;
-}
-
-double Choose(const Patterns& patterns, std::string_view module,
-              double otherwise) {
-  for (const auto& [key, number] : patterns) {
-    if (module == key || module.ends_with("." + key)) return number;
-  }
-  return otherwise;
 }
 
 std::vector<float> Load(const CheckpointTensor& tensor) {
@@ -136,7 +126,7 @@ std::unordered_map<std::string, LowRank> ReadLora(const std::string& text,
       Fail(ErrorKind::kUsage, "{}: its other matrix is missing", a.name);
     }
     if (is_b) continue;
-    const double rank = Choose(config.ranks, module, config.rank);
+    const double rank = config.rank.For(module);
     if (weight == nullptr) {
       Fail(ErrorKind::kUsage, "{}.weight: the checkpoint has none", module);
     }
@@ -148,7 +138,7 @@ std::unordered_map<std::string, LowRank> ReadLora(const std::string& text,
            module, DimsText(a.dims), DimsText(b->dims), rank,
            DimsText(weight->dims));
     }
-    const double alpha = Choose(config.alphas, module, config.alpha);
+    const double alpha = config.alpha.For(module);
     const double scale = alpha / (config.by_root ? std::sqrt(rank) : rank);
     added[module + ".weight"] = {
         Load(a), Load(*b), static_cast<std::uint64_t>(a.dims[0]),

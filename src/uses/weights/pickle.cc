@@ -15,23 +15,15 @@
 namespace onnx_tag::weights {
 namespace {
 
-// Little-endian, of `width` bytes.
-std::uint64_t NumberAt(Bytes bytes, std::uint64_t at, std::size_t width) {
-  if (at > bytes.size() || bytes.size() - at < width) {
-    Fail(ErrorKind::kUsage, "is cut off");
-  }
-  std::uint64_t number = 0;
-  for (std::size_t i = width; i-- > 0;) {
-    number = number << 8 | static_cast<unsigned char>(bytes[at + i]);
-  }
-  return number;
-}
-
 Bytes PieceAt(Bytes bytes, std::uint64_t at, std::uint64_t size) {
   if (at > bytes.size() || bytes.size() - at < size) {
     Fail(ErrorKind::kUsage, "is cut off");
   }
   return bytes.substr(at, size);
+}
+
+std::uint64_t NumberAt(Bytes bytes, std::uint64_t at, std::size_t width) {
+  return LittleEndian(PieceAt(bytes, at, width));
 }
 
 // The files of a zip, by the name after the first folder.

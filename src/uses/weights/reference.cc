@@ -1,9 +1,9 @@
-#include "uses/weights/reference.h"
-
+// Tested by tests/uses/weights/weight_map_test.cc.
 #include <unordered_map>
 
 #include "file/json/reader.h"
 #include "onnx_tag/error.h"
+#include "uses/weights/check.h"
 #include "uses/weights/checkpoint.h"
 
 namespace onnx_tag::weights {
@@ -35,16 +35,14 @@ void ReadParametersOf(json::Reader& reader, std::string_view module,
 bool IsSafetensors(Bytes file) { return file.size() > 8 && file[8] == '{'; }
 
 std::vector<ReferenceTensor> ReadSafetensors(Bytes file) {
-  SafetensorsParts parts = ReadSafetensorsHead(file);
   std::vector<ReferenceTensor> tensors;
   std::unordered_map<Bytes, std::string> first_with;
-  for (SafetensorsEntry& entry : parts.entries) {
-    ReferenceTensor tensor{entry.name, entry.has_dims, std::move(entry.dims)};
-    const Bytes bytes = entry.IsIn(parts.data) ? entry.In(parts.data) : Bytes();
-    if (!bytes.empty()) {
+  for (CheckpointTensor& entry : ReadSafetensorsTensors(file, true)) {
+    ReferenceTensor tensor{entry.name, true, std::move(entry.dims)};
+    if (!entry.bytes.empty()) {
       tensor.is_zero = tensor.shape.size() == 1 &&
-                       bytes.find_first_not_of('\0') == Bytes::npos;
-      const auto at = first_with.emplace(bytes, tensor.name);
+                       entry.bytes.find_first_not_of('\0') == Bytes::npos;
+      const auto at = first_with.emplace(entry.bytes, tensor.name);
       if (!at.second) tensor.same_as = at.first->second;
     }
     tensors.push_back(std::move(tensor));

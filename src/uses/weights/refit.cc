@@ -7,7 +7,6 @@
 #include "file/model/element_types.h"
 #include "onnx_tag/error.h"
 #include "uses/weights/planner.h"
-#include "uses/weights/tables.h"
 
 namespace onnx_tag::weights {
 

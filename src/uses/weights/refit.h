@@ -99,6 +99,13 @@ struct RefitRequest {
   std::vector<std::string> keep = {};  // patterns of tensors that stay
 };
 
+// What an adapter of PEFT adds, by the name of the parameter. `config` is the
+// text of adapter_config.json. Throws Error(kUsage) for an adapter that is not
+// a plain LoRA, and for a parameter that `base` does not have.
+std::unordered_map<std::string, LowRank> ReadLora(const std::string& config,
+                                                  const Checkpoint& adapter,
+                                                  const Checkpoint& base);
+
 struct RefitPlan {
   std::vector<RefitRow> rows;  // one for each tensor
   Side now;

@@ -84,13 +84,8 @@ void Planner::Take(std::uint32_t from, std::uint32_t to, Part part) {
 }
 
 std::string Planner::Text(const RefitRow& row, std::int32_t type) const {
-  std::string text;
-  if (!WhyUnusable(*row.recipe).empty()) return text;
-  Made(*row.recipe, now_, row.scale_type).Emit(row.part, type, [&](Bytes b) {
-    text += b;
-    return true;
-  });
-  return text;
+  if (!WhyUnusable(*row.recipe).empty()) return "";
+  return Made(*row.recipe, now_, row.scale_type).Text(row.part, type);
 }
 
 std::string Planner::WhyUnusable(const Recipe& recipe) const {

@@ -49,10 +49,10 @@ constexpr int kMostCarriers = 8;
 }  // namespace
 
 bool Planner::HandsOn(NodeId node) const {
-  return reader_.ops().Is(node, OpKind::kLookup) ||
-         (Describe(reader_.ops()[node]).kinds.HasAnyOf(kCarriers) &&
-          !Describe(reader_.ops()[node])
-               .kinds.HasAnyOf({OpKind::kQuantizer, OpKind::kDequantizer}));
+  constexpr OpKinds kSteps = {OpKind::kQuantizer, OpKind::kDequantizer};
+  const Operators& ops = reader_.ops();
+  return ops.Is(node, OpKind::kLookup) ||
+         (ops.Is(node, kCarriers) && !ops.Is(node, kSteps));
 }
 
 std::uint32_t Planner::TensorAt(NodeId node, std::size_t slot) const {

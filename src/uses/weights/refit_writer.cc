@@ -245,12 +245,8 @@ void RefitWriter::Emit(const RefitRow& row, const Made::Use& use) const {
 }
 
 std::string RefitWriter::MadeOf(const RefitRow& row) const {
-  std::string made;
-  Emit(row, [&](Bytes bytes) {
-    made += bytes;
-    return true;
-  });
-  return made;
+  return Made(*row.recipe, plan_.now, row.scale_type)
+      .Text(row.part, store_.tensors()[row.stored].type);
 }
 
 void RefitWriter::Write(wire::Rewrite::Sink& sink) const {

@@ -1,7 +1,8 @@
-#include "uses/weights/tables.h"
-
+// Tensors that no checkpoint changes.
 #include <algorithm>
 #include <cmath>
+
+#include "uses/weights/block_search.h"
 
 namespace onnx_tag::weights {
 namespace {

@@ -10,6 +10,7 @@
 #include "base/bit_cast.h"
 #include "base/worker_pool.h"
 #include "file/model/element_types.h"
+#include "file/model/tensor_data.h"
 
 namespace onnx_tag::weights {
 namespace {
@@ -150,10 +151,7 @@ Level LevelOf(const Scheme& scheme, Range range, const Groups& groups,
             : Rounded(std::nearbyint(-range.least / level.divisor), 0, top);
   }
   if (kernel && scale_type == kFloat16) {
-    CheckpointTensor half{"", kFloat16};
-    const std::uint16_t bits = HalfBits(level.scale);
-    half.bytes = Bytes(reinterpret_cast<const char*>(&bits), 2);  // NOLINT
-    level.scale = half.At(0);
+    level.scale = static_cast<float>(HalfOf(HalfBits(level.scale)));
   }
   if (kernel) level.divisor = level.scale;
   return level;
@@ -188,6 +186,11 @@ int Quantize(const Scheme& scheme, const Level& level, float number,
                      std::numeric_limits<int>::max());
   }
   return 0;
+}
+
+void AppendWhole(int number, std::int32_t type, std::string& to) {
+  if (type == kInt32) return Append(number, to);
+  to += static_cast<char>(number);
 }
 
 // A few bits each, the lowest first. The last byte is filled with `rest`.
@@ -238,18 +241,15 @@ void Parameter::Load(std::uint64_t begin, std::uint64_t count,
 }
 
 std::vector<std::uint32_t> Recipe::Parameters() const {
-  std::vector<std::uint32_t> all;
-  for (const Block& block : blocks) all.push_back(block.parameter);
-  for (const std::uint32_t one : {weight, bias, mean, variance})
-    all.push_back(one);
   std::vector<std::uint32_t> each;
-  for (const std::uint32_t one : all) {
-    if (one == kNoParameter ||
-        std::find(each.begin(), each.end(), one) != each.end()) {
-      continue;
+  const auto add = [&](std::uint32_t one) {
+    if (one != kNoParameter &&
+        std::find(each.begin(), each.end(), one) == each.end()) {
+      each.push_back(one);
     }
-    each.push_back(one);
-  }
+  };
+  for (const Block& block : blocks) add(block.parameter);
+  for (const std::uint32_t one : {weight, bias, mean, variance}) add(one);
   return each;
 }
 
@@ -284,13 +284,9 @@ std::string Recipe::Name(std::int32_t type, const Side& side) const {
   return name;
 }
 
-bool Recipe::IsPlainCopy() const {
-  return values == Values::kPlain && scheme == nullptr && blocks.size() == 1 &&
-         blocks[0].src_col == 1 && blocks[0].rows == 1 && picks.empty();
-}
-
 Made::Made(const Recipe& recipe, const Side& side, std::int32_t scale_type)
     : recipe_(recipe), side_(side) {
+  if (recipe.values == Recipe::Values::kScaled) scale_ = {recipe.factor};
   if (recipe.values >= Recipe::Values::kFolded) {
     const std::uint32_t any =
         recipe.variance == kNoParameter ? recipe.weight : recipe.variance;
@@ -376,8 +372,6 @@ void Made::Floats(std::uint64_t begin, std::uint64_t count, float* to) const {
     case Recipe::Values::kPlain:
       break;
     case Recipe::Values::kScaled:
-      for (std::uint64_t i = 0; i < count; ++i) to[i] *= recipe_.factor;
-      break;
     case Recipe::Values::kFolded:
       for (std::uint64_t i = 0; i < count; ++i) {
         to[i] *= scale_[recipe_.channel.Of(begin + i)];
@@ -464,17 +458,19 @@ void Made::FindLevels(std::int32_t scale_type) {
 }
 
 void Made::EmitNumbers(std::int32_t type, const Use& use) const {
-  const CheckpointTensor* const first =
-      recipe_.blocks.empty() ? nullptr
-                             : side_[recipe_.blocks[0].parameter].tensor;
-  if (recipe_.IsPlainCopy() && first->type == type && recipe_.clamp == 0 &&
-      side_[recipe_.blocks[0].parameter].added == nullptr) {
+  const Block block = recipe_.blocks.empty() ? Block() : recipe_.blocks[0];
+  const Parameter& first = side_[block.parameter];
+  // The numbers of one parameter in their order and in its own type.
+  if (recipe_.values == Recipe::Values::kPlain && recipe_.scheme == nullptr &&
+      recipe_.blocks.size() == 1 && block.src_col == 1 && block.rows == 1 &&
+      recipe_.picks.empty() && first.tensor->type == type &&
+      recipe_.clamp == 0 && first.added == nullptr) {
     const std::uint64_t width = BitsPerElement(type) / 8;
-    Bytes rest = first->bytes.substr(recipe_.blocks[0].src * width,
-                                     recipe_.count * width);
+    Bytes rest =
+        first.tensor->bytes.substr(block.src * width, recipe_.count * width);
     while (!rest.empty() && use(rest.substr(0, kStepElements))) {
       const Bytes done = rest.substr(0, kStepElements);
-      ReleaseBytes(first->file, done);
+      ReleaseBytes(first.tensor->file, done);
       rest.remove_prefix(done.size());
     }
     return;
@@ -510,13 +506,9 @@ void Made::AppendNumbers(std::int32_t type, std::uint64_t at,
   if (groups.block == 0) {
     for (std::uint64_t i = 0; i < size; ++i) {
       const std::uint64_t group = levels_.size() == 1 ? 0 : groups.Of(at + i);
-      const int number =
-          Quantize(*recipe_.scheme, levels_[group], numbers[i], groups.bits);
-      if (type == kInt32) {
-        Append(number, out);
-      } else {
-        out += static_cast<char>(number);
-      }
+      AppendWhole(
+          Quantize(*recipe_.scheme, levels_[group], numbers[i], groups.bits),
+          type, out);
     }
     return;
   }
@@ -554,15 +546,18 @@ void Made::Emit(Part part, std::int32_t type, const Use& use) const {
       AppendPacked(zeros, groups.bits, 1 << (groups.bits - 1), out);
     }
   } else {
-    for (const Level& level : levels_) {
-      if (type == kInt32) {
-        Append(level.zero, out);
-      } else {
-        out += static_cast<char>(level.zero);
-      }
-    }
+    for (const Level& level : levels_) AppendWhole(level.zero, type, out);
   }
   use(out);
+}
+
+std::string Made::Text(Part part, std::int32_t type) const {
+  std::string text;
+  Emit(part, type, [&](Bytes bytes) {
+    text += bytes;
+    return true;
+  });
+  return text;
 }
 
 bool Made::Equals(Part part, std::int32_t type, Bytes bytes,

@@ -129,8 +129,6 @@ struct Recipe {
   std::vector<std::uint32_t> Parameters() const;
   // "transposed, float16"
   std::string Name(std::int32_t type, const Side& side) const;
-  // Whether the numbers are those of one parameter, in their order.
-  bool IsPlainCopy() const;
 };
 
 // Numbers as float16 converters clamp them: positive numbers are at least
@@ -157,6 +155,7 @@ class Made {
 
   // Hands on the bytes of a tensor of this type, in steps.
   void Emit(Part part, std::int32_t type, const Use& use) const;
+  std::string Text(Part part, std::int32_t type) const;
   // Whether these are the bytes. `file` holds them; null: they are in memory.
   bool Equals(Part part, std::int32_t type, Bytes bytes,
               const MappedFile* file) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/glob.h"
 #include "base/text.h"
 #include "clues/exporters/parameter_name.h"
 #include "clues/exporters/tools/original_name.h"
@@ -15,16 +16,6 @@ namespace {
 
 // Longer chains of carriers do not occur; hostile files may have them.
 constexpr int kMaxSteps = 16;
-
-bool Matches(std::string_view pattern, std::string_view name) {
-  const bool any_start = pattern.starts_with('*');
-  const bool any_end = pattern.size() > 1 && pattern.ends_with('*');
-  if (any_start) pattern.remove_prefix(1);
-  if (any_end) pattern.remove_suffix(1);
-  if (any_start && any_end) return name.find(pattern) != name.npos;
-  if (any_start) return name.ends_with(pattern);
-  return any_end ? name.starts_with(pattern) : name == pattern;
-}
 
 // Names of parameters that only a class or a place tells:
 // data/weight_names.txt.
@@ -64,7 +55,7 @@ class WeightNames {
                      std::string_view class_name) const {
     for (const Row& row : rows_) {
       if (std::find(kinds.begin(), kinds.end(), row[0]) != kinds.end() &&
-          Matches(row[1], class_name)) {
+          MatchesPattern(row[1], class_name, std::string_view())) {
         return &row;
       }
     }

@@ -17,14 +17,8 @@
 namespace onnx_tag::weights {
 namespace {
 
-bool EndsWithAny(std::string_view text,
-                 std::initializer_list<std::string_view> ends) {
-  return std::any_of(ends.begin(), ends.end(),
-                     [&](std::string_view end) { return text.ends_with(end); });
-}
-
 bool IsZeroPoint(std::string_view name) {
-  return EndsWithAny(name, {"_zero_point", "_zero_points"});
+  return name.ends_with("_zero_point") || name.ends_with("_zero_points");
 }
 
 bool IsHelper(const Weight& weight) {

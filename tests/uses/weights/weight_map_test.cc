@@ -7,7 +7,6 @@
 
 #include "support/onnx_models.h"
 #include "uses/weights/check.h"
-#include "uses/weights/reference.h"
 
 namespace onnx_tag::weights {
 namespace {

@@ -15,7 +15,6 @@
 #include "core/tagging/words.h"
 #include "file/io/paths.h"
 #include "onnx_tag/error.h"
-#include "uses/weights/lora.h"
 #include "uses/weights/refit_writer.h"
 
 namespace onnx_tag {

@@ -16,7 +16,6 @@
 #include "onnx_tag/error.h"
 #include "uses/edit/renamer.h"
 #include "uses/weights/check.h"
-#include "uses/weights/reference.h"
 #include "uses/weights/weight_map.h"
 
 namespace onnx_tag {
