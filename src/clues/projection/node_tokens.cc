@@ -141,7 +141,10 @@ class TokenMaker {
     const auto inputs = model_.Inputs(node);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (inputs[i] == kNo<ValueId>) continue;
-      if (op.Input(i) != Operand::kSetting) AddWeight(inputs[i], token);
+      if (op.Input(i) != Operand::kSetting) {
+        AddWeight(inputs[i], token);
+        token.reads_table = token.reads_table || IsTable(inputs[i]);
+      }
       const NodeTokenId source = token_of_[inputs[i]];
       if (source == kNo<NodeTokenId> || reader_[source] == id) continue;
       reader_[source] = id;
@@ -152,6 +155,17 @@ class TokenMaker {
     table_.tokens.Add(std::move(token));
     reader_.Add(kNo<NodeTokenId>);
     SetToken(node, id);
+  }
+
+  // Whether it is a tensor of several numbers, or computed from one.
+  bool IsTable(ValueId value) const {
+    if (facts_.data.Contains(value)) return false;
+    const auto shape = facts_.links.ShapeOf(value);
+    const NodeId maker = model_.Producer(value);
+    return shape.known
+               ? std::any_of(shape.dims.begin(), shape.dims.end(),
+                             [](auto dim) { return dim != 1; })
+               : maker != kNo<NodeId> && facts_.ops[maker] != Op::kConstant;
   }
 
   void AddWeight(ValueId value, NodeToken& token) const {

@@ -22,6 +22,7 @@ struct NodeToken {
   Op op = Op::kNone;  // plain: see PlainOperator()
   bool depends_on_input = false;
   bool has_shape = false;
+  bool reads_table = false;  // several numbers that are no data
   Shape shape;
   std::vector<NodeTokenId>
       sources;  // past nodes that are no tokens; as they are read

@@ -62,6 +62,7 @@ struct CalledModule {
   std::string kind;              // its class
   std::vector<Shape> weights;    // of its own parameters
   std::size_t caller = kNobody;  // an earlier item
+  bool has_table = false;        // a buffer of several numbers
   bool calls_others = false;
   bool only_calls = false;  // a Sequential: it has no operations of its own
   // Calls its items `0`, `1`, `2` in this order, as classes derived from

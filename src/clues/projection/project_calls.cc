@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/union_find.h"
 #include "clues/projection/call_order.h"
 #include "clues/projection/match_steps.h"
 #include "clues/projection/project.h"
@@ -75,14 +76,14 @@ class CallProjector {
   std::vector<ProjectedNode> Run() {
     KeepWholes();
     FillGaps();
-    const IdVector<StepId, std::string_view> modules = FollowSequences();
+    const IdVector<NodeTokenId, std::string_view> modules = FollowSequences();
     const IdVector<StepId, bool> doubtful = FindParallel();
     std::vector<ProjectedNode> nodes;
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       if (steps_[id] == kNo<StepId>) continue;
       const bool beside = doubtful[steps_[id]];
       nodes.push_back(
-          {tokens_[id].node, modules[steps_[id]],
+          {tokens_[id].node, modules[id],
            only_[id] || beside ? Confidence::kMedium : Confidence::kHigh,
            only_[id] ? "in the hierarchy, only this module is called here"
            : beside  ? "in the hierarchy, a module of this class is called "
@@ -219,7 +220,8 @@ class CallProjector {
   }
 
   // What runs between two modules belongs to the module of unknown class that
-  // is called between them. If others may run there, too, most of it does.
+  // is called between them. If others may run there, too, most of it does; none
+  // of it if the module has a table and nothing there reads one.
   void FillGaps() {
     const IdVector<NodeTokenId, StepId> found = steps_;
     std::vector<NodeTokenId> gap;
@@ -253,6 +255,7 @@ class CallProjector {
     const bool shared = IsShared(calls_[program_.call[only]]);
     std::set<NodeTokenId> made = {last};
     std::set<NodeTokenId> returned;
+    std::vector<NodeTokenId> taken;
     for (const NodeTokenId id : gap) {
       const auto& sources = tokens_[id].sources;
       const auto reads = [&](const std::set<NodeTokenId>& results) {
@@ -273,43 +276,64 @@ class CallProjector {
         continue;
       }
       made.insert(id);
+      taken.push_back(id);
       steps_[id] = only;
-      only_[id] = !alone;
+    }
+    const bool is_its =
+        !calls_[program_.call[only]].has_table ||
+        std::any_of(taken.begin(), taken.end(),
+                    [&](NodeTokenId id) { return tokens_[id].reads_table; });
+    for (const NodeTokenId id : taken) {
+      if (!is_its) steps_[id] = kNo<StepId>;
+      only_[id] = is_its && !alone;
     }
   }
 
-  // The modules of the steps. Branches of equal modules have equal steps, and
-  // the order of calls mixes them up. But in a Sequential a module reads what
-  // the one before it made.
-  IdVector<StepId, std::string_view> FollowSequences() const {
-    IdVector<StepId, std::string_view> modules(program_.steps.size(), "");
-    IdVector<StepId, bool> settled(program_.steps.size(), false);
-    for (const StepId step : AllIds<StepId>(modules.size())) {
-      modules[step] = program_.steps[step].module;
-    }
+  // The modules of the tokens. Branches of equal modules have equal steps, and
+  // the order of calls mixes them up, also the parts of one module. But in a
+  // Sequential a module reads what the one before it made.
+  IdVector<NodeTokenId, std::string_view> FollowSequences() const {
+    UnionFind<NodeTokenId> parts(tokens_.size());
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
-      if (steps_[id] != kNo<StepId> && NameOf(id) != nullptr) {
-        settled[steps_[id]] = true;
+      for (const NodeTokenId source : tokens_[id].sources) {
+        if (steps_[source] == steps_[id]) parts.Join(source, id);
       }
     }
+    // By the first token of a part.
+    IdVector<NodeTokenId, bool> settled(tokens_.size(), false);
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
+      if (NameOf(id) != nullptr) settled[parts.Find(id)] = true;
+    }
+    IdVector<NodeTokenId, std::string_view> modules(tokens_.size(), "");
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       const StepId step = steps_[id];
-      if (step == kNo<StepId> || settled[step]) continue;
-      settled[step] = true;  // its first node decides
-      const NodeTokenId source = OnlySource(tokens_[id]);
+      if (step == kNo<StepId>) continue;
+      const NodeTokenId first = parts.Find(id);
+      modules[id] = first == id ? program_.steps[step].module : modules[first];
+      if (first != id || settled[id]) continue;
+      const NodeTokenId source = MadeBy(id);
       if (source == kNo<NodeTokenId>) continue;
-      std::string_view before;
-      if (const std::string* const name = NameOf(source)) {
-        before = *name;
-      } else if (steps_[source] != kNo<StepId>) {
-        before = modules[steps_[source]];
-      }
+      std::string_view before = modules[source];
+      if (const std::string* const name = NameOf(source)) before = *name;
       const std::size_t call = call_table_.FirstOf(before);
       if (call == calls_.size()) continue;
       const std::size_t next = NextInSequence(call, program_.call[step]);
-      if (next < calls_.size()) modules[step] = calls_[next].module;
+      if (next < calls_.size()) modules[id] = calls_[next].module;
     }
     return modules;
+  }
+
+  // The only token whose result it reads, at most moved; or kNo.
+  NodeTokenId MadeBy(NodeTokenId id) const {
+    constexpr int kMostMoves = 4;
+    NodeTokenId at = OnlySource(tokens_[id]);
+    for (int i = 0;
+         i < kMostMoves && at != kNo<NodeTokenId> &&
+         steps_[at] == kNo<StepId> && NameOf(at) == nullptr && IsLayout(at);
+         ++i) {
+      at = OnlySource(tokens_[at]);
+    }
+    return at;
   }
 
   // Steps that another step may be mistaken for: the next call of the same

@@ -188,6 +188,10 @@ class MapReader : Rows {
       ReadParameters(found, path);
     } else if (key == "order" && IsNext(Kind::kNumber)) {
       found.order = json_.Count();
+    } else if (key == "buffers" && IsNext(Kind::kObject)) {
+      ForEachMember([&](std::string_view) {
+        found.module.has_table |= !WithoutOnes(ReadShape()).empty();
+      });
     } else if (key == "shared_with") {
       found.module.shared_with = StringOf(key, path);
     } else if (key == "container") {

@@ -30,6 +30,7 @@ struct RecordedModule {
   std::string shared_with;  // the first path of the same object
   bool listed = false;      // false: only part of the path of another module
   bool container = false;   // has submodules and no forward
+  bool has_table = false;   // a buffer of several numbers
 };
 
 // One call of a module.

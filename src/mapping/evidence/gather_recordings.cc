@@ -158,6 +158,7 @@ class Calls {
       item.module = modules_.Path(known_.in_file[name]);
       item.kind = map_.tree.Class(call.module);
       item.only_calls = map_.OnlyHolds(call.module);
+      item.has_table = map_.modules[call.module].has_table;
       for (const auto& shape : map_.modules[call.module].shapes) {
         item.weights.push_back(shape);
       }

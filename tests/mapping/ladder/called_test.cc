@@ -233,5 +233,73 @@ TEST(Called, AModuleOfUnknownClassHasWhatItsNeighboursLeave) {
   EXPECT_EQ(mapped.Module("", 3), "block.act");
 }
 
+// Rotary positions are computed from a table. What scales the embeddings reads
+// none.
+TEST(Called, AModuleWithATableHasNothingThatReadsNone) {
+  for (const bool reads : {true, false}) {
+    schema::ModelProto model;
+    schema::GraphProto* const graph = model.mutable_graph();
+    graph->add_input()->set_name("ids");
+    AddWeight(model, "net.emb.weight", {10, 4});
+    AddWeight(model, "val_1", reads ? std::vector<int>{4} : std::vector<int>{});
+    AddWeight(model, "net.norm.weight", {4});
+    AddWeight(model, "net.norm.bias", {4});
+    AddNode(graph, "Gather", {"net.emb.weight", "ids"}, {"1"});
+    AddNode(graph, "Mul", {"1", "val_1"}, {"2"});
+    AddNode(graph, "LayerNormalization",
+            {"2", "net.norm.weight", "net.norm.bias"}, {"y"});
+    graph->add_output()->set_name("y");
+    const Mapped mapped = MapWith(R"({"modules": {
+        "": {"class": "Model", "order": 0},
+        "net": {"class": "Net", "order": 1},
+        "net.emb": {"class": "Embedding", "order": 2,
+                    "parameters": {"weight": [10, 4]}},
+        "net.positions": {"class": "Positions", "order": 3,
+                          "buffers": {"table": [4]}},
+        "net.norm": {"class": "LayerNorm", "order": 4,
+                     "parameters": {"weight": [4], "bias": [4]}}}})",
+                                  model);
+    EXPECT_EQ(mapped.Module("", 1), reads ? "net.positions" : "net");
+  }
+}
+
+// A tool has sorted two branches side by side, and their norms have lost their
+// weights: each follows its own convolution.
+TEST(Called, PartsOfABranchFollowTheirOwnSequential) {
+  schema::ModelProto model;
+  schema::GraphProto* const graph = model.mutable_graph();
+  graph->add_input()->set_name("x");
+  AddWeight(model, "a.0.weight", {8, 8, 3, 3});
+  AddWeight(model, "b.0.weight", {8, 8, 3, 3});
+  AddWeight(model, "ones", {4});
+  AddNode(graph, "Conv", {"x", "b.0.weight"}, {"b0"});
+  AddNode(graph, "Conv", {"x", "a.0.weight"}, {"a0"});
+  AddNode(graph, "Reshape", {"a0", "shape"}, {"a1"});
+  AddNode(graph, "Reshape", {"b0", "shape"}, {"b1"});
+  AddNode(graph, "InstanceNormalization", {"b1", "ones", "ones"}, {"b2"});
+  AddNode(graph, "InstanceNormalization", {"a1", "ones", "ones"}, {"a2"});
+  AddNode(graph, "Relu", {"a2"}, {"a"});
+  AddNode(graph, "Relu", {"b2"}, {"b"});
+  graph->add_output()->set_name("a");
+  graph->add_output()->set_name("b");
+  const Mapped mapped = MapWith(R"({"modules": {
+      "": {"class": "Net", "order": 0},
+      "a": {"class": "Sequential", "order": 1},
+      "a.0": {"class": "Conv2d", "order": 2,
+              "parameters": {"weight": [8, 8, 3, 3]}},
+      "a.1": {"class": "GroupNorm", "order": 3},
+      "a.2": {"class": "ReLU", "order": 4},
+      "b": {"class": "Sequential", "order": 5},
+      "b.0": {"class": "Conv2d", "order": 6,
+              "parameters": {"weight": [8, 8, 3, 3]}},
+      "b.1": {"class": "GroupNorm", "order": 7},
+      "b.2": {"class": "ReLU", "order": 8}}})",
+                                model);
+  EXPECT_EQ(mapped.Module("", 4), "b.1");
+  EXPECT_EQ(mapped.Module("", 5), "a.1");
+  EXPECT_EQ(mapped.Module("", 6), "a.2");
+  EXPECT_EQ(mapped.Module("", 7), "b.2");
+}
+
 }  // namespace
 }  // namespace onnx_tag
