@@ -18,17 +18,23 @@ namespace {
 class Projector {
  public:
   Projector(const NodeTokens& table, const RunSteps& program,
-            const StepMatch& match, const TorchOps& ops, const Model& model)
+            const StepMatch& match, const TorchOps& ops,
+            const KnownModulesOf& known, const GraphFacts& facts)
       : table_(table),
         tokens_(table.tokens),
         program_(program),
         steps_(match.steps),
         ops_(ops),
-        model_(model),
+        facts_(facts),
+        model_(facts.model),
         modules_(tokens_.size(), kNo<ModuleId>),
-        joined_(model.node_count(), kNo<ModuleId>),
+        said_(tokens_.size(), kNo<ModuleId>),
+        joined_(model_.node_count(), kNo<ModuleId>),
         readers_(ReadersOf(tokens_)),
         by_head_(FindByHead()) {
+    for (const NodeTokenId id : AllIds<NodeTokenId>(known.size())) {
+      if (known[id] != nullptr) said_[id] = tree_.Add(*known[id]);
+    }
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       const StepId split = SplitAt(id);
       const StepId step = split == kNo<StepId> ? steps_[id] : split;
@@ -44,9 +50,10 @@ class Projector {
     StepId last = kNo<StepId>;
     for (const NodeId node : table_.order) {
       const NodeTokenId id = table_.by_node[node];
-      const bool found = id != kNo<NodeTokenId> &&
-                         modules_[id] != kNo<ModuleId> &&
-                         (IsHead(id) || !(IsStray(id) || IsBeside(id)));
+      const bool found =
+          id != kNo<NodeTokenId> && modules_[id] != kNo<ModuleId> &&
+          (IsHead(id) ? !(ReadsAnothers(id) || IsReadElsewhere(id))
+                      : !(IsStray(id) || IsBeside(id) || IsBefore(id)));
       const StepId split = id == kNo<NodeTokenId> ? kNo<StepId> : SplitAt(id);
       if (split != kNo<StepId>) {
         nodes.push_back({node, program_[split].module, Confidence::kHigh,
@@ -57,6 +64,13 @@ class Projector {
       }
       if (!found) {
         gap.push_back(node);
+        continue;
+      }
+      if (IsInside(id)) {
+        nodes.push_back({node,
+                         program_[steps_[tokens_[id].sources.front()]].module,
+                         Confidence::kHigh,
+                         "it joins recorded operations of this module alone"});
         continue;
       }
       const StepId step = steps_[id];
@@ -140,9 +154,23 @@ class Projector {
     std::vector<NodeId> nodes;
     std::copy_if(gap.begin(), gap.end(), std::back_inserter(nodes),
                  [&](NodeId node) {
-                   return joined_[node] == module && !ReadsMatrix(node);
+                   return joined_[node] == module && !ReadsMatrix(node) &&
+                          !IsReadOutside(node, module);
                  });
     return nodes;
+  }
+
+  // A size that nodes outside the module read, too, is their caller's: a module
+  // returns data.
+  bool IsReadOutside(NodeId node, ModuleId module) const {
+    if (!facts_.ops.Is(node, OpKind::kShapeOf)) return false;
+    std::size_t left = 16;  // readers to look at
+    bool outside = false;
+    ForEachReader(model_, node, [&](NodeId near) {
+      outside = joined_[near] != module;
+      return !outside && --left > 0;
+    });
+    return outside;
   }
 
   // A layer that tools have moved is not a part of what it stands beside.
@@ -221,6 +249,59 @@ class Projector {
     return any;
   }
 
+  // Whether it reads the weight of another module, and its operation none.
+  bool ReadsAnothers(NodeTokenId id) const {
+    return said_[id] != kNo<ModuleId> && said_[id] != modules_[id] &&
+           HasMatrix(tokens_[id].weights) &&
+           program_[steps_[id]].weights.empty();
+  }
+
+  // Whether it computes no data, and only nodes of other modules read it.
+  bool IsReadElsewhere(NodeTokenId id) const {
+    const auto is_elsewhere = [&](NodeTokenId reader) {
+      const ModuleId module =
+          said_[reader] == kNo<ModuleId> ? modules_[reader] : said_[reader];
+      return module != kNo<ModuleId> && !tree_.IsAncestor(modules_[id], module);
+    };
+    return !tokens_[id].depends_on_input && !readers_[id].empty() &&
+           std::all_of(readers_[id].begin(), readers_[id].end(), is_elsewhere);
+  }
+
+  // Whether all that it joins is of one module that its operation is around,
+  // while the operation joins this with something else: a residual connection
+  // that a tool has fused with what follows.
+  bool IsInside(NodeTokenId id) const {
+    const auto& sources = tokens_[id].sources;
+    const RunStep& step = program_[steps_[id]];
+    if (sources.size() < 2 || step.sources.size() < 2) return false;
+    const ModuleId inner = modules_[sources.front()];
+    if (inner == kNo<ModuleId> || inner == modules_[id] ||
+        !tree_.IsAncestor(modules_[id], inner)) {
+      return false;
+    }
+    const auto is_inner = [&](NodeTokenId source) {
+      return modules_[source] == inner;
+    };
+    const auto is_outside = [&](StepId source) {
+      const ModuleId from = tree_.Find(program_[source].module);
+      return from == kNo<ModuleId> || !tree_.IsAncestor(inner, from);
+    };
+    return std::all_of(sources.begin(), sources.end(), is_inner) &&
+           std::any_of(step.sources.begin(), step.sources.end(), is_outside);
+  }
+
+  // Whether it transposes the data that a layer reads: the layer transposes
+  // only its weight.
+  bool IsBefore(NodeTokenId id) const {
+    const auto& sources = tokens_[id].sources;
+    return tokens_[id].op == Op::kTranspose && tokens_[id].depends_on_input &&
+           HasMatrix(program_[steps_[id]].weights) &&
+           std::none_of(sources.begin(), sources.end(),
+                        [&](NodeTokenId source) {
+                          return steps_[source] == steps_[id];
+                        });
+  }
+
   // Whether it computes no data, as its operation does, and is not connected
   // with what shows the operation: an Add of sizes is not the Add of a bias,
   // and the first state of the next LSTM no part of this one.
@@ -291,9 +372,11 @@ class Projector {
   const RunSteps& program_;
   const IdVector<NodeTokenId, StepId>& steps_;
   const TorchOps& ops_;
+  const GraphFacts& facts_;
   const Model& model_;
   ModuleTree tree_;
   IdVector<NodeTokenId, ModuleId> modules_;
+  IdVector<NodeTokenId, ModuleId> said_;  // by the file
   // The modules of matched nodes, and of those connected with them.
   IdVector<NodeId, ModuleId> joined_;
   IdVector<NodeTokenId, std::vector<NodeTokenId>> readers_;
@@ -376,7 +459,7 @@ Projection ProjectInOrder(const GraphFacts& facts, const NodeTokens& table,
   projection.recorded_share = share(match.steps_matched, match.steps_total);
   projection.score = match.score;
   projection.weight_share = WeightShare(facts, table, program);
-  projection.nodes = Projector(table, program, match, ops, model).Run();
+  projection.nodes = Projector(table, program, match, ops, known, facts).Run();
   return projection;
 }
 

@@ -328,6 +328,53 @@ TEST(Project, LeavesOutWhatComputesNoDataOfItsOperation) {
               ElementsAre("up", "-", "-", "flat", "act"));
 }
 
+// ONNX Runtime fuses a residual sum with the norm behind it, and the sums of
+// the experts come last.
+TEST(Project, TakesASumWithinAModuleForNoResidualSum) {
+  Rehearsal run;
+  const FlowId x = run.Do("relu", "layer", {Rehearsal::kInput});
+  const FlowId a = run.Do("linear", "layer.moe", {x, run.Weight({2, 2})});
+  const FlowId b = run.Do("tanh", "layer.moe", {a});
+  const FlowId sum = run.Do("add", "layer.moe", {a, b});
+  const FlowId c = run.Do("softmax", "layer.moe", {a});
+  const FlowId all = run.Do("add", "layer.moe", {sum, c});
+  run.Do("exp", "head", {run.Do("add", "layer", {x, all})});
+
+  schema::ModelProto model;
+  auto* graph = model.mutable_graph();
+  AddInput(model, "x");
+  AddWeight(model, "w", {2, 2});
+  AddNode(graph, "Relu", {"x"}, {"0"});
+  AddNode(graph, "MatMul", {"0", "w"}, {"1"});
+  AddNode(graph, "Tanh", {"1"}, {"2"});
+  AddNode(graph, "Softmax", {"1"}, {"3"});
+  AddNode(graph, "Add", {"1", "2"}, {"4"});
+  AddNode(graph, "Add", {"4", "3"}, {"5"});
+  AddNode(graph, "SkipSum", {"0", "5"}, {"6"});
+  AddNode(graph, "Exp", {"6"}, {"7"});
+  EXPECT_THAT(Modules(model, run.program()),
+              ElementsAre("layer", "layer.moe", "layer.moe", "layer.moe",
+                          "layer.moe", "layer.moe", "layer", "head"));
+}
+
+// A layer transposes its weight. Tools have moved a Transpose of the caller.
+TEST(Project, GivesALayerNoTransposeOfData) {
+  Rehearsal run;
+  const FlowId a = run.Do("relu", "a", {Rehearsal::kInput});
+  const FlowId product = run.Do("mm", "key", {a, run.Weight({2, 2})});
+  run.Do("tanh", "b", {product});
+
+  schema::ModelProto model;
+  auto* graph = model.mutable_graph();
+  AddInput(model, "x");
+  AddWeight(model, "w", {2, 2});
+  AddNode(graph, "Relu", {"x"}, {"0"});
+  AddNode(graph, "Transpose", {"0"}, {"1"});
+  AddNode(graph, "MatMul", {"1", "w"}, {"2"});
+  AddNode(graph, "Tanh", {"2"}, {"3"});
+  EXPECT_THAT(Modules(model, run.program()), ElementsAre("a", "-", "key", "b"));
+}
+
 // Each Slice of a split stands where its part is read.
 TEST(Project, KnowsAllSlicesOfASplit) {
   Rehearsal run;
