@@ -63,6 +63,7 @@ class DataNamesTest : public testing::Test {
 TEST_F(DataNamesTest, NewWeightsNeverReplaceThoseOfThePresentModel) {
   EXPECT_EQ(Write("1111"), "m.data");
   EXPECT_EQ(Write("2222"), "out.onnx.1.data");
+  EXPECT_EQ(Write("2222"), "out.onnx.1.data") << "equal bytes stay";
   EXPECT_THAT(folder_.Names(),
               ElementsAre("in", "out.onnx", "out.onnx.1.data"));
   EXPECT_EQ(Write("3333"), "m.data");

@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "file/io/folder.h"
 #include "file/io/mapped_file.h"
 #include "file/io/paths.h"
@@ -33,13 +35,28 @@ DataNames::DataNames(const std::string& output, const WriteOptions& options)
   if (force_ && IsRegularFile(output)) present_ = LocationsOf(output);
 }
 
+bool DataNames::IsOurs(std::string_view name) const {
+  const std::string head = name_ + ".";
+  constexpr std::string_view kEnd = "data";
+  if (!name.starts_with(head) || !name.ends_with(kEnd)) return false;
+  // "" or a number and a dot stands between both.
+  name = name.substr(head.size(), name.size() - head.size() - kEnd.size());
+  return name.empty() ||
+         (name.ends_with('.') &&
+          name.find_first_not_of("0123456789") == name.size() - 1);
+}
+
 std::string DataNames::Take(const std::string& preferred, std::uint64_t size,
                             const Produce& produce) {
   preferred_.insert(preferred);
-  std::string name = preferred;
-  for (int number = 1; taken_.contains(name) ||
-                       (present_.contains(name) &&
-                        !HasBytes(JoinPath(folder_, name), size, produce));
+  const auto same =
+      std::find_if(present_.begin(), present_.end(), [&](const auto& name) {
+        return (name == preferred || IsOurs(name)) && !taken_.contains(name) &&
+               HasBytes(JoinPath(folder_, name), size, produce);
+      });
+  std::string name = same == present_.end() ? preferred : *same;
+  for (int number = 1; same == present_.end() &&
+                       (taken_.contains(name) || present_.contains(name));
        ++number) {
     name = fmt::format("{}.{}.data", name_, number);
   }
@@ -50,21 +67,11 @@ std::string DataNames::Take(const std::string& preferred, std::uint64_t size,
 std::vector<std::string> DataNames::Left() const {
   std::vector<std::string> left;
   if (!force_ || !IsFolder(folder_)) return left;
-  const std::string head = name_ + ".";
-  constexpr std::string_view kEnd = "data";
-  // "" or a number and a dot stands between both.
-  const auto is_ours = [&](std::string_view name) {
-    if (!name.starts_with(head) || !name.ends_with(kEnd)) return false;
-    name = name.substr(head.size(), name.size() - head.size() - kEnd.size());
-    return name.empty() ||
-           (name.ends_with('.') &&
-            name.find_first_not_of("0123456789") == name.size() - 1);
-  };
   for (const FolderEntry& entry : ReadFolder(folder_)) {
     const bool replaced =
         preferred_.contains(entry.name) && present_.contains(entry.name);
     if (entry.kind == EntryKind::kFile && !taken_.contains(entry.name) &&
-        (replaced || is_ours(entry.name))) {
+        (replaced || IsOurs(entry.name))) {
       left.push_back(JoinPath(folder_, entry.name));
     }
   }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/commands/output/pending_outputs.h"
@@ -22,9 +23,9 @@ class DataNames {
   // Of the model that is written to `output`; "-" has none.
   DataNames(const std::string& output, const WriteOptions& options);
 
-  // `preferred`, or where the present model reads a file of that name with
-  // other bytes than `produce` makes, the first of out.onnx.1.data,
-  // out.onnx.2.data and so on that it does not read.
+  // A name under which the present model reads these bytes already; else
+  // `preferred`, or if the present model reads that, the first of
+  // out.onnx.1.data, out.onnx.2.data and so on that it does not read.
   std::string Take(const std::string& preferred, std::uint64_t size,
                    const Produce& produce);
 
@@ -33,6 +34,9 @@ class DataNames {
   std::vector<std::string> Left() const;
 
  private:
+  // "out.onnx.data", "out.onnx.12.data"
+  bool IsOurs(std::string_view name) const;
+
   std::string folder_;
   std::string name_;  // of the model
   bool force_;
