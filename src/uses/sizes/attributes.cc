@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "file/model/field_kinds.h"
+#include "file/model/onnx_fields.h"
 #include "onnx_tag/model.h"
 
 namespace onnx_tag::sizes {
@@ -12,19 +14,42 @@ std::int64_t Bounded(std::int64_t number) {
   return std::max(number, -(std::int64_t{1} << 62));
 }
 
+// Of attributes with one name the first.
+std::optional<Attribute> FindIn(
+    std::optional<std::unordered_map<std::string_view, Bytes>>& attributes,
+    Bytes message, onnx::BytesField field, std::string_view name) {
+  if (!attributes) {
+    attributes.emplace();
+    model::ForEach(message, field, [&](const wire::Field& one) {
+      attributes->try_emplace(
+          model::LastOf(one.bytes, onnx::AttributeProto::kName), one.bytes);
+    });
+  }
+  const auto found = attributes->find(name);
+  return found == attributes->end()
+             ? std::nullopt
+             : std::optional(ReadAttribute(found->second));
+}
+
 }  // namespace
+
+std::optional<Attribute> Call::Given(std::string_view name) const {
+  return FindIn(given_, node_, onnx::NodeProto::kAttribute, name);
+}
+
+std::optional<Attribute> Call::Default(std::string_view name) const {
+  return FindIn(defaults_, function_, onnx::FunctionProto::kAttributeProto,
+                name);
+}
 
 std::optional<Attribute> Attributes::Find(std::string_view name) const {
   std::optional<Attribute> found = FindAttribute(node_, name);
   for (const Call* call = call_; found && !found->reference.empty();
-       call = call->outside) {
+       call = call->outside()) {
     if (call == nullptr) return std::nullopt;
     const std::string_view wanted = found->reference;
-    found = FindAttribute(call->node, wanted);
-    if (!found) {
-      return FindAttribute(call->function, wanted,
-                           onnx::FunctionProto::kAttributeProto);
-    }
+    found = call->Given(wanted);
+    if (!found) return call->Default(wanted);
   }
   return found;
 }

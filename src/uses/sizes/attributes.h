@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "file/model/attributes.h"
@@ -16,11 +17,27 @@ namespace onnx_tag::sizes {
 
 using Ints = std::vector<std::int64_t>;
 
-// The call of a local function: nodes of the body may have its attributes.
-struct Call {
-  Bytes node;
-  Bytes function;       // the encoded FunctionProto, for defaults
-  const Call* outside;  // the call around it, or null
+// The call of a local function: nodes of the body may have its attributes. A
+// body may have as many such nodes as the call has attributes, so these are
+// looked up, not searched.
+class Call {
+ public:
+  // `function`: the encoded FunctionProto. `outside`: the call around it, or
+  // null.
+  Call(Bytes node, Bytes function, const Call* outside)
+      : node_(node), function_(function), outside_(outside) {}
+
+  std::optional<Attribute> Given(std::string_view name) const;
+  std::optional<Attribute> Default(std::string_view name) const;
+  const Call* outside() const { return outside_; }
+
+ private:
+  using ByName = std::optional<std::unordered_map<std::string_view, Bytes>>;
+
+  Bytes node_;
+  Bytes function_;
+  const Call* outside_;
+  mutable ByName given_, defaults_;  // read when they are asked for
 };
 
 // Reads one node's attributes again at each question: most nodes are asked

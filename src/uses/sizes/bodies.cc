@@ -158,6 +158,7 @@ void Shapes::InferCall(NodeId node, GraphId body, const Scope& scope) {
   const bool again = first_run_[Index(body)] != kNo<RunId>;
   const RunId run = AddRun(body, scope, 1, node);
   known->second = run;
+  if (again && !MayInfer(body)) return LearnOutputs(node, {});
   // The body keeps the shapes of its first call.
   std::vector<std::pair<ValueId, Fact>> saved;
   if (again) {
@@ -174,9 +175,8 @@ void Shapes::InferCall(NodeId node, GraphId body, const Scope& scope) {
   }
   const std::uint32_t outside = facts_.call();
   facts_.SetCall(static_cast<std::uint32_t>(run));
-  const Call call{.node = model_.NodeBytes(node),
-                  .function = model_.functions()[model_[body].function].bytes,
-                  .outside = scope.call};
+  const Call call(model_.NodeBytes(node),
+                  model_.functions()[model_[body].function].bytes, scope.call);
   const bool inferred =
       InferGraph(body, {.run = run, .call = &call, .depth = scope.depth + 1});
   facts_.SetCall(outside);

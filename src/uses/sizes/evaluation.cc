@@ -16,9 +16,14 @@ constexpr int kMostSteps = 6;
 
 void Evaluation::Set(SymbolId symbol, std::int64_t number) {
   values_.resize(formulas_.symbol_count());
-  is_computed_.assign(formulas_.symbol_count(), false);
+  is_computed_.resize(formulas_.symbol_count());
+  // A file may have as many dimensions as nodes.
+  for (const SymbolId computed : computed_) {
+    is_computed_[Index(computed)] = false;
+  }
+  computed_.clear();
   values_[Index(symbol)] = number;
-  known_.clear();
+  if (!known_.empty()) known_ = {};
 }
 
 Dim Evaluation::operator()(Dim dim) const {
@@ -89,6 +94,7 @@ Dim Evaluation::ValueOf(SymbolId id) const {
   }
   values_[Index(id)] = value;
   is_computed_[Index(id)] = true;
+  computed_.push_back(id);
   return value;
 }
 

@@ -28,6 +28,7 @@ class Evaluation {
   const Formulas& formulas_;
   mutable std::vector<Dim> values_;        // by symbol
   mutable std::vector<bool> is_computed_;  // by symbol
+  mutable std::vector<SymbolId> computed_;
   mutable std::unordered_map<FormulaId, Dim> known_;
 };
 

@@ -61,6 +61,7 @@ void ForEachCost(const Model& model, const Tagging& tagging, Shapes& shapes,
         Dim& sum = counts.try_emplace(caller, 0).first->second;
         sum = formulas.Plus(sum, formulas.Times(count, repeated));
       }
+      if (run.flops.empty()) continue;  // not inferred: nothing is known
       for (const NodeId node : model[run.graph].nodes) {
         const std::uint32_t index = model[node].index;
         use(node, module_of(node), formulas.Times(run.flops[index], count),

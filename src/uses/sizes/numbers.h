@@ -50,6 +50,10 @@ inline Numbers NumbersOf(std::vector<Number> elements) {
 
 // A shape has far fewer.
 inline constexpr std::size_t kMostElements = 64;
+// A shape of longer rank, or a sequence of more tensors whose shapes are told
+// apart, is an attack.
+inline constexpr std::size_t kMostRank = 64;
+inline constexpr std::size_t kMostItems = 64;
 
 class Arithmetic {
  public:

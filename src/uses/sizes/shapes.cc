@@ -15,9 +15,9 @@ namespace {
 constexpr GraphId kMain{0};
 
 // Functions and loops are inferred again where their shapes differ: in all at
-// most so many times the nodes of the file.
+// most so many times what the file says of nodes.
 constexpr std::size_t kMostAgain = 8;
-constexpr std::size_t kSmallWork = 10000;
+constexpr std::size_t kSmallWork = 1'000'000;  // bytes
 
 constexpr std::size_t kMostContradictions = 100;
 
@@ -46,11 +46,17 @@ Shapes::Shapes(const Model& model, std::span<const GivenShape> given)
       inferred_(model.graph_count()),
       open_(model.graph_count()),
       uncounted_(model.graph_count()),
-      work_left_(kMostAgain * model.node_count() + kSmallWork),
+      work_of_(model.graph_count(), 0),
+      work_left_(kSmallWork),
       flops_(model.node_count()),
       written_(model.node_count()) {
   ReadInputs(given);
   ReadWeights();
+  for (const GraphId graph : model.Graphs()) {
+    if (model[graph].kind != GraphKind::kSubgraph) {
+      work_left_ += kMostAgain * WorkOf(graph);
+    }
+  }
   for (const GraphId graph : model.Graphs()) {
     if (model[graph].kind != GraphKind::kMain) continue;
     InferGraph(
@@ -200,20 +206,45 @@ void Shapes::LearnOutputs(NodeId node, Facts facts) {
   }
 }
 
+// What inferring a graph reads: a node may have as many inputs, outputs and
+// numbers as the file has nodes.
+std::size_t Shapes::WorkOf(GraphId graph) {
+  std::size_t& work = work_of_[Index(graph)];
+  if (work > 0) return work;
+  if (model_[graph].kind == GraphKind::kFunction) {
+    return work = model_.functions()[model_[graph].function].bytes.size() + 1;
+  }
+  work = 1;
+  const auto add = [&](ValueId value) {
+    const ValueInfo* const info =
+        value == kNo<ValueId> ? nullptr : model_.InfoOf(value);
+    if (info != nullptr) work += info->type.size();
+  };
+  for (const ValueId input : model_[graph].inputs) add(input);
+  for (const NodeId node : model_[graph].nodes) {
+    work += model_.NodeBytes(node).size();
+    for (const ValueId output : model_.Outputs(node)) add(output);
+  }
+  return work;
+}
+
+bool Shapes::MayInfer(GraphId graph) {
+  if (!inferred_[Index(graph)] || WorkOf(graph) <= work_left_) return true;
+  work_left_ = 0;
+  uncounted_[Index(graph)] = true;
+  return false;
+}
+
 bool Shapes::InferGraph(GraphId graph, const Scope& scope) {
   const std::size_t count = model_[graph].nodes.size();
   Run& run = runs_[scope.run];
+  run.inside.clear();
+  run.flops.clear();
+  run.written.clear();
+  if (!MayInfer(graph)) return false;
+  if (inferred_[Index(graph)]) work_left_ -= WorkOf(graph);
   run.flops.assign(count, kUnknownDim);
   run.written.assign(count, kUnknownDim);
-  run.inside.clear();
-  if (inferred_[Index(graph)]) {
-    if (count + 1 > work_left_) {
-      work_left_ = 0;
-      uncounted_[Index(graph)] = true;
-      return false;
-    }
-    work_left_ -= count + 1;
-  }
   inferred_[Index(graph)] = true;
   open_[Index(graph)] = true;
   if (IsInOrder(graph)) {
@@ -277,6 +308,7 @@ void Shapes::AddUpInside() {
     for (std::size_t i = 0; i < run.flops.size() && !main; ++i) {
       sum.Add(uncounted_[Index(run.graph)] ? kUnknownDim : run.flops[i]);
     }
+    if (run.flops.empty() && uncounted_[Index(run.graph)]) sum.Add(kUnknownDim);
     for (const auto& [inside, repeated, node] : run.inside) {
       const Dim flops = formulas().Times(whole[inside], repeated);
       sum.Add(flops);
@@ -313,6 +345,7 @@ void Shapes::AddUp() {
       times[inside] =
           formulas().Plus(times[inside], formulas().Times(count, repeated));
     }
+    if (run.flops.empty()) continue;  // not inferred, or without nodes
     const bool first = !seen[Index(run.graph)];
     seen[Index(run.graph)] = true;
     const bool unknown = uncounted_[Index(run.graph)];

@@ -48,7 +48,8 @@ class Shapes {
   enum class RunId : std::uint32_t {};
   struct Run {
     GraphId graph;
-    std::vector<Dim> flops = {}, written = {};  // by index of the node
+    // By index of the node; empty where it was not inferred.
+    std::vector<Dim> flops = {}, written = {};
     // The runs inside, how often they happen, and the node that runs them.
     struct Inside {
       RunId run;
@@ -122,6 +123,8 @@ class Shapes {
   // False if too much was inferred already: functions and bodies are inferred
   // again where their shapes differ.
   bool InferGraph(GraphId graph, const Scope& scope);
+  bool MayInfer(GraphId graph);
+  std::size_t WorkOf(GraphId graph);
   bool IsInOrder(GraphId graph) const;
   void InferNode(NodeId node, const Scope& scope);
   void InferCall(NodeId node, GraphId body, const Scope& scope);
@@ -161,6 +164,7 @@ class Shapes {
   std::vector<bool> uncounted_;   // by graph: a call was not followed
   std::map<std::vector<std::int64_t>, RunId> calls_;  // by signature
   std::vector<std::vector<ValueId>> within_;          // by graph
+  std::vector<std::size_t> work_of_;  // by graph, in bytes; 0: not yet known
   std::size_t work_left_ = 0;
   bool dynamic_ = false;  // an input has a dimension without a number
   IdVector<NodeId, Dim> flops_, written_;

@@ -46,6 +46,8 @@ Fact ValueFacts::FactOf(ValueId value) const {
 
 void ValueFacts::Set(ValueId value, Fact fact) {
   const std::size_t i = Index(value);
+  // Calls hand on what they get.
+  if (fact.shape && fact.shape->size() > kMostRank) fact.shape.reset();
   shapes_[i] = std::move(fact.shape);
   types_[i] = fact.type;
   std::uint32_t& at = numbers_at_[i];
@@ -150,6 +152,7 @@ Fact ReadType(Formulas& formulas, Bytes type, int depth) {
           fact.shape.emplace();
           model::ForEach(part.bytes, onnx::TensorShapeProto::kDim,
                          [&](const Field& dim) {
+                           if (fact.shape->size() > kMostRank) return;
                            fact.shape->push_back(ReadDim(formulas, dim.bytes));
                          });
         }

@@ -68,9 +68,6 @@ std::optional<Small> Repeated(const Small& from, const Ints& dims);
 // The dimensions of two tensors together; nothing where they do not fit.
 std::optional<Ints> BroadcastInts(const Ints& a, const Ints& b);
 
-// A shape of longer rank than any operator makes is an attack.
-inline constexpr std::size_t kMostRank = 64;
-
 using Facts = std::vector<Fact>;  // by output
 using Sizes = std::vector<Dim>;
 

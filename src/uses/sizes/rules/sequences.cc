@@ -38,7 +38,8 @@ Facts Construct(const NodeView& node) {
   for (std::size_t i = 0; i < node.inputs() && node.Input(i) != nullptr; ++i) {
     items.push_back(*node.Input(i));
   }
-  const bool known = items.size() == node.inputs();
+  const bool known =
+      items.size() == node.inputs() && items.size() <= kMostItems;
   return GivesSequence(
       known ? SequenceOf(std::move(items))
             : Sequence{.element = {},
@@ -130,7 +131,6 @@ Facts Changed(const NodeView& node, bool insert) {
   const std::int32_t type =
       node.InputType(0) != 0 ? node.InputType(0) : node.InputType(1);
   if (before == nullptr) return GivesSequence({}, type);
-  constexpr std::size_t kMostItems = 64;
   const auto size = static_cast<std::int64_t>(before->items.size());
   const Shape* const item = insert ? node.Input(1) : nullptr;
   const std::size_t position = insert ? 2 : 1;
