@@ -98,8 +98,12 @@ void ForEachPair(std::span<const ValueId> a, std::span<const ValueId> b,
 // What differs between two nodes with the same operator: "strides [1, 1] ->
 // [2, 2]", "weight [64, 64] -> [64, 128]", "output float32 -> float16", "input
 // 1 [1, 8, 4, 8] -> [1, 8, 2, 16]". The values of weights are not compared.
+// `settings` has the pairs of constants that were compared before: thousands of
+// nodes may read one.
+using ComparedSettings = std::map<std::pair<ValueId, ValueId>, std::string>;
 std::vector<std::string> CompareNodes(const Model& a, NodeId node_a,
-                                      const Model& b, NodeId node_b);
+                                      const Model& b, NodeId node_b,
+                                      ComparedSettings& settings);
 
 // "ai.onnx 17 -> 18"
 std::vector<std::string> CompareOpsets(const Model& a, const Model& b);

@@ -275,22 +275,31 @@ bool IsOfQuantizer(std::string_view op) {
          op.starts_with("QLinear") || op == Describe(Op::kQGemm).name;
 }
 
+// "has other values", "[1, 8] -> [1, 16]"; "" if they are equal or no settings.
+std::string CompareSetting(const Model& a, ValueId old, const Model& b,
+                           ValueId now) {
+  const std::optional<TensorData> x = SettingOf(a, old);
+  if (!x) return "";
+  const std::optional<TensorData> y = SettingOf(b, now);
+  if (!y || x->elements() == y->elements()) return "";
+  const std::string from = ElementsText(*x);
+  const std::string to = ElementsText(*y);
+  // Another type is told of weights.
+  if (x->data_type != y->data_type && from == to) return "";
+  return from == to || from.empty() || to.empty()
+             ? "has other values"
+             : fmt::format("{} -> {}", from, to);
+}
+
 void CompareSettings(const Model& a, NodeId node_a, const Model& b,
-                     NodeId node_b, std::vector<std::string>& differences) {
+                     NodeId node_b, ComparedSettings& settings,
+                     std::vector<std::string>& differences) {
   if (IsOfQuantizer(a.OpType(node_a))) return;
   const auto compare = [&](std::size_t place, ValueId old, ValueId now) {
-    const std::optional<TensorData> x = SettingOf(a, old);
-    if (!x) return;
-    const std::optional<TensorData> y = SettingOf(b, now);
-    if (!y || x->elements() == y->elements()) return;
-    const std::string from = ElementsText(*x);
-    const std::string to = ElementsText(*y);
-    // Another type is told of weights.
-    if (x->data_type != y->data_type && from == to) return;
-    differences.push_back(
-        from == to || from.empty() || to.empty()
-            ? fmt::format("input {} has other values", place)
-            : fmt::format("input {} {} -> {}", place, from, to));
+    const auto [at, is_new] = settings.try_emplace({old, now});
+    if (is_new) at->second = CompareSetting(a, old, b, now);
+    if (at->second.empty()) return;
+    differences.push_back(fmt::format("input {} {}", place, at->second));
   };
   ForEachPair(a.Inputs(node_a), b.Inputs(node_b), compare);
 }
@@ -349,12 +358,13 @@ void CompareEnds(std::string_view what, const Model& a,
 }  // namespace
 
 std::vector<std::string> CompareNodes(const Model& a, NodeId node_a,
-                                      const Model& b, NodeId node_b) {
+                                      const Model& b, NodeId node_b,
+                                      ComparedSettings& settings) {
   std::vector<std::string> differences;
   CompareAttributes(a.OpType(node_a), a.NodeBytes(node_a), b.NodeBytes(node_b),
                     differences);
   CompareWeights(a, node_a, b, node_b, differences);
-  CompareSettings(a, node_a, b, node_b, differences);
+  CompareSettings(a, node_a, b, node_b, settings, differences);
   CompareTypes(a, node_a, b, node_b, differences);
   return differences;
 }

@@ -425,7 +425,7 @@ class Comparison {
     }
     if (a_.file() != nullptr && b_.file() != nullptr) {
       for (const std::string& difference :
-           CompareNodes(a_.model(), a, b_.model(), b)) {
+           CompareNodes(a_.model(), a, b_.model(), b, settings_)) {
         ++to.altered[Message("{} {}", op_b, difference)];
       }
       if (weights_ && weights_->Differ(a, b)) {
@@ -482,6 +482,7 @@ class Comparison {
   const TaggedModel& a_;
   const TaggedModel& b_;
   std::optional<WeightComparison> weights_;
+  ComparedSettings settings_;
   std::vector<ModuleDifference> rows_;
   std::unordered_map<std::string, std::size_t> by_path_;
   std::vector<std::size_t> rows_a_;  // by module

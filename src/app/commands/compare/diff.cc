@@ -148,21 +148,21 @@ struct WholeModule {
 // By path: the outermost modules that only one version has.
 std::unordered_map<std::string, WholeModule> FindWholeModules(
     const TagDifference& difference) {
-  std::unordered_map<std::string_view, bool> only;  // path to "in A"
-  for (const ModuleDifference& row : difference.modules) {
-    if (row.only_in_one()) only[row.path] = row.in_a;
-  }
+  // By path, the outermost one around it. A module stands before those in it.
+  std::unordered_map<std::string_view, const ModuleDifference*> tops;
   std::unordered_map<std::string, WholeModule> whole;
   for (const ModuleDifference& row : difference.modules) {
     if (!row.only_in_one()) continue;
-    std::string_view top = row.path;
-    for (std::size_t dot = top.rfind('.'); dot != std::string_view::npos;
-         dot = top.rfind('.')) {
-      const auto around = only.find(top.substr(0, dot));
-      if (around == only.end() || around->second != row.in_a) break;
-      top = around->first;
+    const ModuleDifference*& top = tops[row.path];
+    top = &row;
+    const std::size_t dot = row.path.rfind('.');
+    if (dot != std::string::npos) {
+      const auto around = tops.find(std::string_view(row.path).substr(0, dot));
+      if (around != tops.end() && around->second->in_a == row.in_a) {
+        top = around->second;
+      }
     }
-    WholeModule& module = whole[std::string(top)];
+    WholeModule& module = whole[top->path];
     module.nodes += row.nodes_a + row.nodes_b;
     ++module.modules;
   }
@@ -208,6 +208,8 @@ std::vector<std::string> FoldMoves(const TaggedModel& a, const TaggedModel& b,
     std::string op;
     std::vector<std::string> from;
     std::vector<std::string> to;
+    std::set<std::string> seen_from = {};
+    std::set<std::string> seen_to = {};
   };
   const auto module = [](const TaggedModel& model, NodeId node) {
     const Tag& tag = model.tagging().tags[node];
@@ -233,14 +235,14 @@ std::vector<std::string> FoldMoves(const TaggedModel& a, const TaggedModel& b,
     }
     Move& move = moves[at->second].second;
     ++move.count;
-    const auto add = [](std::vector<std::string>& paths, const auto& path) {
-      if (std::find(paths.begin(), paths.end(), path) == paths.end() &&
-          paths.size() < kMostLayers) {
+    const auto add = [](std::vector<std::string>& paths,
+                        std::set<std::string>& seen, const auto& path) {
+      if (paths.size() < kMostLayers && seen.insert(path).second) {
         paths.push_back(path);
       }
     };
-    add(move.from, from);
-    add(move.to, to);
+    add(move.from, move.seen_from, from);
+    add(move.to, move.seen_to, to);
   }
   // Stars would hide what is different: only the layers are.
   for (auto& [what, move] : moves) {

@@ -146,7 +146,7 @@ class ProfileCounter {
                         const KernelSum& sum) {
     const std::size_t side = report_.sides.size() - 1;
     ProfileRow row = RowOf(kernel, place);
-    if (side == 0) {
+    if (side == 0 && options_.stacks != StackFormat::kNone) {
       ProfileStack stack{StackOf(row, place), sum.self};
       stack.frames.push_back(kernel.op.empty() ? kernel.name : kernel.op);
       report_.stacks.push_back(std::move(stack));

@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "app/commands/read/nodes.h"
 #include "app/render/facts.h"
@@ -55,6 +57,7 @@ void MemoryView::FindCaches() {
     const std::optional<sizes::Shape>& shape = costs_.shapes.Of(value);
     return shape ? shape->size() : 0;
   };
+  std::set<std::pair<NodeId, std::size_t>> looked_for;
   for (const ValueId output : model[GraphId{0}].outputs) {
     const NodeId maker =
         output == kNo<ValueId> ? kNo<NodeId> : model.Producer(output);
@@ -73,9 +76,15 @@ void MemoryView::FindCaches() {
       continue;
     }
     AddCache(output, false);
-    for (const ValueId input : inputs) {
-      if (!is_input(input) || rank_of(input) != rank_of(output)) continue;
-      if (beside || input == inputs[0]) AddCache(input, true);
+    // A call may have as many inputs, and results of this name, as the file
+    // has values: each rank is looked for once.
+    const std::size_t rank = rank_of(output);
+    const std::span<const ValueId> asked =
+        !beside ? inputs.first(inputs.size() > 0)
+        : looked_for.insert({maker, rank}).second ? inputs
+                                                  : inputs.first(0);
+    for (const ValueId input : asked) {
+      if (is_input(input) && rank_of(input) == rank) AddCache(input, true);
     }
   }
   if (caches_.empty()) return;
