@@ -24,6 +24,7 @@ case ${1:-} in
     ;;
   install)
     if [ -n "${VERSION:-}" ]; then
+      command -v python3 >/dev/null || fail "version $VERSION needs python3 with pip, which is missing; leave 'version' out"
       python3 -m pip install --quiet "onnx-tag==$VERSION" || fail "onnx-tag $VERSION is not on the package index; leave 'version' out"
       exit
     fi

@@ -64,6 +64,11 @@ acted action_spaces 0 "models/it's bert.onnx" "--out-dir 'tagged models'"
 [ -e "$work/action_spaces/tagged models/it's bert.tagged.onnx" ]
 acted action_open_quote 2 'models/*.onnx' "--out-dir 'tagged"
 acted action_nothing 1 'models/*.txt' ''
+# A version cannot be installed without Python; the message says that, not that the index lacks the version.
+mkdir "$work/bare"
+ln -s "$(command -v dirname)" "$work/bare/"
+ran action_no_python 1 "VERSION=9.9.9 PATH=$(printf %q "$work/bare") $BASH $(printf %q "$source/scripts/action.sh") install"
+grep -q '^::error.*needs python3' "$work/action_no_python/said"
 # The steps before it: a key of the sources, and the program of the cache on the PATH.
 [ "$("$source/scripts/action.sh" key)" = "$("$source/scripts/action.sh" key)" ]
 grep -q 'scripts/action.sh install' "$source/action.yml"
