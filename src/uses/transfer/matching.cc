@@ -248,7 +248,6 @@ void Matching::Follow() {
     } else if (graphs_.empty() && !downstream_.empty()) {
       const ValueId to = downstream_.front();
       downstream_.pop_front();
-      PairQuantizedReaders(to);
       PairConsumers(to, values_[to].from);
     } else {
       return;
@@ -460,37 +459,6 @@ void Matching::PairQuantizedProducer(ValueId to) {
   const NodeId product = product_of_[last];
   if (product != kNo<NodeId> && IsOpen(product) && IsOldProduct(product, old)) {
     PairQuantized(product, old);
-  }
-}
-
-void Matching::PairQuantizedReaders(ValueId to) {
-  const auto old_readers = from_.Consumers(values_[to].from);
-  if (old_readers.size() > kMostNeighbours) return;
-  std::vector<NodeId> open;
-  const auto add = [&](NodeId node) {
-    if (IsQuantizedProduct(node) && IsOpen(node)) open.push_back(node);
-    return open.size() <= kMostNeighbours;
-  };
-  for (const NodeId reader : to_.Consumers(to)) {
-    const bool quantizer = versions_.to_ops.Is(reader, OpKind::kQuantizer);
-    if (!(quantizer ? ForEachReader(to_, reader, add) : add(reader))) return;
-  }
-  // A product reads two outputs of its quantizer.
-  std::sort(open.begin(), open.end());
-  open.erase(std::unique(open.begin(), open.end()), open.end());
-  for (const NodeId product : open) {
-    NodeId found = kNo<NodeId>;
-    int candidates = 0;
-    for (const NodeId old : old_readers) {
-      if (old == found || !IsOldProduct(product, old)) continue;
-      found = old;
-      ++candidates;
-    }
-    // If several products read one value, their weights must decide.
-    const bool known = values_[to_.Inputs(product)[1]].from != kNo<ValueId>;
-    if (candidates == 1 && (known || open.size() == 1)) {
-      PairQuantized(product, found);
-    }
   }
 }
 

@@ -143,9 +143,8 @@ class Matching {
   void PairProducers(ValueId to, ValueId from);
   void LookThrough(ValueId to, ValueId from);
   void PairConsumers(ValueId to, ValueId from);
-  // Pairs quantized products with the products that they were made from: those
-  // that read `to`, and the one that gives it.
-  void PairQuantizedReaders(ValueId to);
+  // Pairs the quantized product that gives `to` with the product that it was
+  // made from.
   void PairQuantizedProducer(ValueId to);
   bool IsQuantizedProduct(NodeId to) const;
   Quantized PartsOf(NodeId product) const;
