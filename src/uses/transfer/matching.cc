@@ -1,6 +1,7 @@
 #include "uses/transfer/matching.h"
 
 #include <algorithm>
+#include <map>
 
 #include "clues/exporters/tools/original_name.h"
 #include "core/graph/neighbours.h"
@@ -102,6 +103,9 @@ namespace {
 
 // The maximum number of consecutive nodes that a tool inserts or removes.
 constexpr std::size_t kLongestDetour = 4;
+
+// The maximum number of nodes that a tool writes as one with one input.
+constexpr std::size_t kLargestFusion = 8;
 
 // The length of the longest path from the inputs to each node. Files list
 // producers first. If a file does not, the order is worse, but the loop ends.
@@ -313,6 +317,34 @@ void Matching::LookThrough(ValueId to, ValueId from) {
         PairValues(values[i], old_values[j], Confidence::kMedium);
       }
       return;
+    }
+  }
+  const NodeId node = to_[to].producer;
+  if (node != kNo<NodeId>) LookPastFused(node, from);
+}
+
+// A node with one input that replaces a few nodes, such as the Mul and the
+// Sigmoid of a SiLU: what it reads is the value where their paths meet again.
+void Matching::LookPastFused(NodeId node, ValueId from) {
+  const ValueId read = FirstInput(to_, node);
+  if (to_.Inputs(node).size() != 1 || read == kNo<ValueId> ||
+      from_.FindName(to_.OpType(node)) != kNo<NameId>) {
+    return;
+  }
+  // Producers come before their readers: the last is taken apart first.
+  std::map<NodeId, ValueId> open = {{from_.Producer(from), from}};
+  for (std::size_t steps = 0; steps < kLargestFusion; ++steps) {
+    const NodeId last = open.rbegin()->first;
+    open.erase(last);
+    for (const ValueId input : from_.Inputs(last)) {
+      const NodeId maker = ProducerOf(from_, input);
+      if (maker != kNo<NodeId> && !from_.Inputs(maker).empty()) {
+        open.emplace(maker, input);
+      }
+    }
+    if (open.empty() || (steps == 0 && open.size() == 1)) return;
+    if (open.size() == 1) {
+      return PairValues(read, open.begin()->second, Confidence::kMedium);
     }
   }
 }

@@ -142,6 +142,7 @@ class Matching {
   bool InputsAreSwapped(NodeId to, NodeId from) const;
   void PairProducers(ValueId to, ValueId from);
   void LookThrough(ValueId to, ValueId from);
+  void LookPastFused(NodeId node, ValueId from);
   void PairConsumers(ValueId to, ValueId from);
   // Pairs the quantized product that gives `to` with the product that it was
   // made from.

@@ -261,6 +261,26 @@ TEST(Transfer, ANodeInFrontOfAHiddenActivationIsNotTheActivation) {
   EXPECT_EQ(tagged.Onto(to)[1], "s");
 }
 
+// A SiLU in one node: what it reads is what the Sigmoid and the Mul read.
+TEST(Transfer, ANodeInFrontOfAFusedActivationIsFound) {
+  schema::ModelProto model;
+  AddInterface(model, "x", "y");
+  auto* graph = model.mutable_graph();
+  AddNode(graph, "Exp", {"x"}, {"/e"});
+  AddNode(graph, "Tanh", {"/e"}, {"/t"});
+  AddNode(graph, "Sigmoid", {"/t"}, {"/s"});
+  AddNode(graph, "Mul", {"/t", "/s"}, {"y"});
+  schema::ModelProto to;
+  AddInterface(to, "in", "out");
+  graph = to.mutable_graph();
+  AddNode(graph, "Erf", {"in"}, {"1"});
+  AddNode(graph, "Tanh", {"1"}, {"2"});
+  AddNode(graph, "QuickGelu", {"2"}, {"out"});
+  Tagged tagged(model, {"e", "t", "act", "act"});
+  EXPECT_EQ(tagged.Onto(to)[1], "t");
+  EXPECT_EQ(tagged.Onto(to)[2], "act");
+}
+
 // Numbered names mean the same in a file that a tool changed in one place.
 TEST(Transfer, EqualNodesComeFirst) {
   schema::ModelProto from;
