@@ -150,8 +150,8 @@ class Consumers : RungBase {
     if (IsContradicted(node, module)) {
       sure_[node] = std::min(sure_[node], Confidence::kMedium);
     }
-    Propose(node, module, hidden_[node] ? Confidence::kLow : sure_[node],
-            Source::kLocality,
+    if (hidden_[node]) sure_[node] = Confidence::kLow;
+    Propose(node, module, sure_[node], Source::kLocality,
             "all nodes that read its result are in this module");
   }
 
