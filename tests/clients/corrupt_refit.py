@@ -64,7 +64,7 @@ def tensors(path):
     return {name: (t.data_type, tuple(t.dims), numpy_helper.to_array(t).tobytes()) for name, t in found.items()}
 
 
-CARRIERS = {"DequantizeLinear", "Gather", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Cast", "Identity"}
+CARRIERS = {"QuantizeLinear", "DequantizeLinear", "Gather", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Cast", "Identity"}
 
 
 def partners(path):
