@@ -18,6 +18,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Opt
 
 from . import odd_bytes, program
 from .arrays import read_npz
+from .contributions import contributions
 from .engine_values import EngineSide, are_values
 from .errors import InputError, TagsError, printable
 from .globs import matcher
@@ -102,6 +103,7 @@ class Row:
     added: float = 0.0                                      # relative error that its inputs do not have
     lost: float = 0.0                                       # dB of SQNR that its inputs still have
     within: bool = True
+    given: Dict[str, Any] = field(default_factory=dict)     # by value of A, a model: what B has there
     place: int = 0                                          # of the node where it leaves the tolerance, or ends
 
     @property
@@ -414,7 +416,7 @@ def _folded(a: Side, b: OnnxSide, module: str) -> List[str]:
 
 # ------------------------------------------------------------ the comparison
 def compare(a: Union[Side, OnnxSide], b: OnnxSide, inputs: Mapping[str, Any], *, modules: Sequence[str] = (),
-            tolerance: Optional[Tolerance] = None, batch: int = 32, most: int = 5) -> Comparison:
+            tolerance: Optional[Tolerance] = None, batch: int = 32, most: int = 5, select: bool = False) -> Comparison:
     """Measures each module that both sides have, `batch` modules at a time; names the `most` worst ones."""
     if isinstance(a, OnnxSide):
         a = OnnxReference(a)
@@ -428,14 +430,14 @@ def compare(a: Union[Side, OnnxSide], b: OnnxSide, inputs: Mapping[str, Any], *,
     shapes, not_real, not_found, no_numbers = [], [], [], []
     not_finite: List[str] = []                              # in both versions
     given: Dict[str, Measured] = {}                         # by value of B: what code between modules makes
-    halves = 0
+    halves = kept = 0
     for start in range(0, len(common), batch):
         part = common[start:start + batch]
         chains = {path: _folded(a, b, path) for path in part}
         out_a = a.run(list(dict.fromkeys([*part, *(other for chain in chains.values() for other in chain)])), inputs)
         out_b, given_b = b.run(part, inputs)
         for path in part:
-            row, halves_here = _row(path, of_b[path], chains[path], out_a.outputs, out_b.get(path, []))
+            row, halves_here = _row(path, of_b[path], chains[path], out_a.outputs, out_b.get(path, []), b)
             halves += halves_here
             for pair in _certain_pairs(out_a.given.get(path, []), given_b.get(path, [])):
                 measured = _measured(pair)
@@ -446,6 +448,7 @@ def compare(a: Union[Side, OnnxSide], b: OnnxSide, inputs: Mapping[str, Any], *,
             elif row is not None and _is_of_part(row, a, b):
                 not_found.append(path)
             elif row is not None:
+                kept += sum(array.nbytes for array in row.given.values())
                 found = (b.graph.line_of(value) for value in row.values)
                 row.line = next((line for line in found if line is not None), None) or a.line(path)
                 rows.append(row)
@@ -475,6 +478,11 @@ def compare(a: Union[Side, OnnxSide], b: OnnxSide, inputs: Mapping[str, Any], *,
     deepest = [row for row in lossy if not any(other.module.startswith(row.module + ".") or (not row.module and other
                is not row) for other in lossy)]
     worst = sorted((row for row in deepest if row.lost > 0), key=SORTS["lost"])[:most]
+    if isinstance(a, OnnxReference) and kept <= MAX_SIZE and (worst or select):
+        ends = sorted((row for row in rows if row.given),
+                      key=lambda row: (max(place for place, _ in row.parts), row.order))
+        steps = contributions(a.side, inputs, [row.given for row in ends], most)
+        worst = [ends[at] for at, _ in steps] or worst
     only_a = [path for path in of_a if path not in of_b and path and chosen(path)]
     only_b = [path for path in of_b if path not in of_a and path and chosen(path)]
     return Comparison(a.name, b.name, rows, only_a, only_b, shapes, not_real, not_found, no_numbers, precision,
@@ -482,9 +490,10 @@ def compare(a: Union[Side, OnnxSide], b: OnnxSide, inputs: Mapping[str, Any], *,
 
 
 def _row(path: str, cls: Optional[str], chain: Sequence[str], out_a: Mapping[str, List[Recorded]],
-         values: Sequence[Tuple[Tap, List[Found]]]) -> Tuple[Optional[Row], int]:
+         values: Sequence[Tuple[Tap, List[Found]]], b: OnnxSide) -> Tuple[Optional[Row], int]:
     """The row of a module, and whether B has it in half precision."""
     best: Optional[Tuple[Errors, List[Measured], List[str]]] = None
+    given: Dict[str, Any] = {}
     # B may have merged the modules behind this one into it: what fits best says how many.
     for depth, other in enumerate([path, *chain]):
         pairs = _pairs(out_a.get(other, []), values)
@@ -494,6 +503,8 @@ def _row(path: str, cls: Optional[str], chain: Sequence[str], out_a: Mapping[str
                 errors.merge(part.errors)
             if best is None or errors.sqnr > best[0].sqnr:
                 best = errors, parts, list(chain[:depth])
+                given = {pair.recorded.value: _given(pair, part, b) for pair, part in zip(pairs, parts)
+                         if pair.recorded.value and pair.recorded.kind == "f"}
     if best is None:
         return None, 0
     errors, parts, folded = best
@@ -501,7 +512,19 @@ def _row(path: str, cls: Optional[str], chain: Sequence[str], out_a: Mapping[str
     confidence = min(levels, key=lambda level: ("low", "medium", "high", "certain").index(level)) if levels else None
     half = any(str(part.found.array.dtype) == "float16" for part in parts if part.found.array is not None)
     return Row(path, cls, errors, [(part.tap.node, part.errors) for part in parts],
-               [part.found.real.value for part in parts], folded, confidence), int(half)
+               [part.found.real.value for part in parts], folded, confidence, given=given), int(half)
+
+
+def _given(pair: Pair, measured: Measured, b: OnnxSide) -> Any:
+    """The value of B for A: before it is rounded, as its readers ask for that. An output of the model is rounded."""
+    import numpy as np
+    found = next((found for found in pair.candidates if found.real.value in b.signature[1]), measured.found)
+    array, recorded = found.array, pair.recorded
+    exact = next((other.array for other in pair.candidates if not b.graph.rounds(other.real.value)), None)
+    assert array is not None and recorded.tensor is not None
+    if found is measured.found and exact is not None and b.graph.rounds(found.real.value):
+        array = np.clip(exact, array.min(), array.max())    # a quantizer may stand for an activation
+    return array.reshape(recorded.shape).astype(recorded.tensor.dtype)
 
 
 def _is_of_part(row: Row, a: Side, b: OnnxSide) -> bool:
@@ -709,7 +732,7 @@ def run(options: Any) -> int:
              else OnnxSide(options.b, words, options.optimize, hierarchy))
         inputs = for_model(a.inputs, b) if isinstance(a, Reference) else given or {}
         found = compare(a, b, inputs, modules=options.module, tolerance=tolerance, batch=options.batch,
-                        most=options.select or 5)
+                        most=options.select or 5, select=options.select is not None)
     if options.select is not None:
         return _select(found, a, b, options.tool, words)
     return _tell(found, options, files)
@@ -745,7 +768,11 @@ def _select(found: Comparison, a: Any, b: OnnxSide, tool: str, words: Sequence[s
     rounds = any(node.op == "QuantizeLinear" for node in b.graph.nodes)
     made = (node for module in modules if rounds for node in a.graph.makers_of(module))
     makers = dict.fromkeys(node.name for node in made if node.name)
-    query = f"under in ({_quoted(modules)})" + (f" or name in ({_quoted(makers)})" if makers else "")
+    # Of a module that holds others, its own code.
+    holds = [module for module in modules
+             if any(row.module != module and is_under(row.module, module) for row in found.rows)]
+    parts = {"under": [module for module in modules if module not in holds], "module": holds, "name": list(makers)}
+    query = " or ".join(f"{field} in ({_quoted(names)})" for field, names in parts.items() if names)
     answer = program.run(["select", model, query, "--for", tool, "--skip-unaddressable",
                           *(["--exclude"] if tool in _LEAVES_ALONE else []), *words])
     print("onnx_tag: stay in a higher precision: " + printable(", ".join(modules)), file=sys.stderr)

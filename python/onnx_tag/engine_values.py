@@ -40,10 +40,10 @@ class EngineSide(OnnxSide):
             if node.op == "Identity" and node.outputs and node.outputs[0] in self.arrays:
                 self.arrays.setdefault(node.inputs[0], self.arrays[node.outputs[0]])
 
-    def session(self, values: Any = ()) -> Any:
+    def session(self, values: Any = (), given: Mapping[str, int] = {}) -> Any:
         name, self.name = self.name, self._model
         try:
-            return super().session(values)
+            return super().session(values, given)
         finally:
             self.name = name
 

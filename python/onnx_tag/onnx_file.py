@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import mmap
 import os
-from typing import Dict, Iterable, Iterator, List, Optional, Tuple, Union
+from typing import Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Union
 
 from .errors import InputError
 
@@ -13,7 +13,7 @@ _Span = Tuple[int, int]
 # Field numbers of onnx.proto.
 _MODEL_GRAPH = 7
 _GRAPH_NODE, _GRAPH_INITIALIZER, _GRAPH_INPUT, _GRAPH_OUTPUT = 1, 5, 11, 12
-_NODE_ATTRIBUTE = 5
+_NODE_OUTPUT, _NODE_ATTRIBUTE = 2, 5
 _ATTRIBUTE_TENSORS, _ATTRIBUTE_GRAPHS = (5, 10), (6, 11)
 _TENSOR_EXTERNAL_DATA = 13
 _ENTRY_KEY, _ENTRY_VALUE = 1, 2
@@ -100,14 +100,18 @@ def external_files(path: "str | os.PathLike[str]") -> List[str]:
     return list(dict.fromkeys(found))
 
 
-def _field(number: int, data: bytes) -> bytes:
+def _numbers(*values: int) -> bytes:
     encoded = bytearray()
-    for value in (number << 3 | 2, len(data)):
+    for value in values:
         while value > 0x7F:
             encoded.append(value & 0x7F | 0x80)
             value >>= 7
         encoded.append(value)
-    return bytes(encoded) + data
+    return bytes(encoded)
+
+
+def _field(number: int, data: bytes) -> bytes:
+    return _numbers(number << 3 | 2, len(data)) + data
 
 
 def with_outputs(model: bytes, values: Iterable[str]) -> bytes:
@@ -118,6 +122,32 @@ def with_outputs(model: bytes, values: Iterable[str]) -> bytes:
     outputs = (_field(_VALUE_NAME, value.encode("utf-8", "surrogateescape")) for value in values)
     graph = b"".join(_field(_GRAPH_OUTPUT, output) for output in outputs)
     return model + _field(_MODEL_GRAPH, graph) if graph else model
+
+
+def with_given(model: bytes, values: Mapping[str, int]) -> bytes:
+    """The model with values of the main graph as inputs, by type of their elements; no node makes them any more."""
+    given = {value.encode("utf-8", "surrogateescape"): kind for value, kind in values.items()}
+
+    def without_makers(graph: _Span) -> Iterator[bytes]:
+        for number, (begin, end) in _messages(model, graph):
+            made = {model[start:stop] for part, (start, stop) in _messages(model, (begin, end)) if part == _NODE_OUTPUT
+                    } if number == _GRAPH_NODE else set()
+            if not made & given.keys():
+                yield _field(number, model[begin:end])
+        for name, kind in given.items():
+            tensor = _field(1, _numbers(1 << 3, kind))
+            yield _field(_GRAPH_INPUT, _field(_VALUE_NAME, name) + _field(2, tensor))
+
+    if not given:
+        return model
+    parts = []
+    for number, field in _fields(model, (0, len(model))):
+        if isinstance(field, int):
+            parts.append(_numbers(number << 3, field))
+        else:
+            graph = number == _MODEL_GRAPH and any(part == _GRAPH_NODE for part, _ in _messages(model, field))
+            parts.append(_field(number, b"".join(without_makers(field)) if graph else model[field[0]:field[1]]))
+    return b"".join(parts)
 
 
 def inputs(path: "str | os.PathLike[str]") -> Dict[str, Tuple[int, List[Union[int, str]]]]:

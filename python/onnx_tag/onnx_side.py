@@ -33,7 +33,7 @@ from typing import (
 
 from . import odd_bytes, program
 from .errors import InputError
-from .onnx_file import with_outputs
+from .onnx_file import with_given, with_outputs
 from .tags import CONFIDENCE, SourceLine
 
 if TYPE_CHECKING:
@@ -139,6 +139,11 @@ class Graph:
         own = maker is not None and maker.module == node.module
         return [*self.candidates(before), after] if own else [after, *self.candidates(before)]
 
+    def rounds(self, value: str) -> bool:
+        """Whether a quantizer or what undoes it makes the value."""
+        node = self.producer.get(value)
+        return node is not None and node.op in (*_QUANTIZERS, "DequantizeLinear")
+
     def _is_accumulator(self, node: Node) -> bool:
         if node.op == "Cast" and node.inputs:
             node = self.producer.get(node.inputs[0], node)
@@ -221,9 +226,10 @@ class Graph:
         return {value for node in inside for value in node.inputs if value and value not in made}
 
     def makers_of(self, module: str) -> List[Node]:
-        """The nodes that make what the module reads, behind what only moves values."""
+        """The nodes that make what the module's own code reads, behind what only moves values."""
         found: Dict[int, Node] = {}
-        for value in self.inputs_of(module):
+        own = (node for node in self.nodes_of.get(module, []) if node.module == module)
+        for value in (value for node in own for value in node.inputs):
             node = self.producer.get(value)
             while node is not None and node.inputs and node.place not in found:
                 found[node.place] = node
@@ -322,7 +328,7 @@ class OnnxSide:
         return sum(node.confidence in CONFIDENCE[1:] for node in nodes), len(nodes)
 
     # ------------------------------------------------------------ running
-    def session(self, values: Iterable[str] = ()) -> Any:
+    def session(self, values: Iterable[str] = (), given: Mapping[str, int] = {}) -> Any:
         import onnxruntime as ort
         options = ort.SessionOptions()
         options.log_severity_level = 3
@@ -333,7 +339,7 @@ class OnnxSide:
                                          os.path.dirname(os.path.abspath(self.name)))
         try:
             with open(self.name, "rb") as file:
-                return ort.InferenceSession(with_outputs(file.read(), values), options,
+                return ort.InferenceSession(with_given(with_outputs(file.read(), values), given), options,
                                             providers=["CPUExecutionProvider"])
         except Exception as error:                          # ONNX Runtime raises a dozen kinds
             raise InputError(f"{self.name}: ONNX Runtime could not load it: {first_line(error)}") from None
@@ -357,12 +363,25 @@ class OnnxSide:
 
     def run(self, modules: Sequence[str], inputs: Mapping[str, Any]) -> "Tuple[FoundValues, FoundValues]":
         """By module: its outputs, and what was found for the candidates of each; then likewise what it is given."""
-        import numpy as np
         outputs = {module: self.by_module.get(module, []) for module in modules}
         given = {module: self.given(module) if module else [] for module in modules}
         wanted = [tap for taps in (*outputs.values(), *given.values()) for tap in taps]
         needed = dict.fromkeys(value for tap in wanted for real in tap.candidates for value in real if value)
         session = self.session(value for value in needed if value not in self.signature[1])
+        arrays = dict(zip(needed, self._outputs(session, list(needed), inputs)))
+        return _found(outputs, arrays), _found(given, arrays)
+
+    def run_with(self, given: Mapping[str, Any], inputs: Mapping[str, Any]) -> "List[Array]":
+        """The outputs that are numbers, where the graph has these values instead of its own."""
+        kinds = {"float16": 10, "float32": 1, "float64": 11}
+        names = [name for name in self.signature[1] if name not in given]
+        session = self.session(given={name: kinds[str(array.dtype)] for name, array in given.items()})
+        found = dict(zip(names, self._outputs(session, names, {**inputs, **given}))) if names else {}
+        return [array for name in self.signature[1] for array in [given.get(name, found.get(name))]
+                if getattr(array, "dtype", None) is not None and array.dtype.kind == "f"]
+
+    def _outputs(self, session: Any, names: List[str], inputs: Mapping[str, Any]) -> List[Any]:
+        import numpy as np
         feed = {}
         for value in session.get_inputs():
             if value.name not in inputs:
@@ -377,11 +396,10 @@ class OnnxSide:
             except (TypeError, ValueError):
                 raise InputError(f"{self.name}: the input {value.name!r} takes numbers, not {array.dtype}") from None
         try:
-            arrays = dict(zip(needed, session.run(list(needed), feed)))
+            return list(session.run(names, feed))
         except Exception as error:
             raise InputError(f"{self.name}: ONNX Runtime could not run it on these inputs: {first_line(error)}"
                              ) from None
-        return _found(outputs, arrays), _found(given, arrays)
 
 
 class Found(NamedTuple):
