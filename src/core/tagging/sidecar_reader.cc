@@ -57,13 +57,8 @@ Role ReadRole(json::Reader& json) {
 }
 
 // What stands in front of the modules.
-struct Head {
-  SidecarModel model;
+struct Head : SidecarGlance {
   RootClass root;
-  std::string version;
-  std::string strategy;
-  std::string options;
-  bool torch_nn = false;
   bool has_format = false;
   bool has_model = false;
   bool has_root = false;
@@ -183,7 +178,7 @@ class Reader {
 };
 
 ModuleId Reader::ReadModuleOf() {
-  const json::Reader::Position start = json_.position();
+  const std::size_t start = json_.position();
   const auto [at, added] = module_texts_.try_emplace(json_.Skip());
   if (added) {
     json_.Return(start);
@@ -197,7 +192,7 @@ RoleId Reader::ReadRoleOf() {
     json_.Null();
     return RoleId{0};
   }
-  const json::Reader::Position start = json_.position();
+  const std::size_t start = json_.position();
   const auto [at, added] = role_texts_.try_emplace(json_.Skip());
   if (added) {
     json_.Return(start);
@@ -380,17 +375,11 @@ std::optional<SidecarGlance> GlanceAtSidecar(std::string_view json) {
     first.ForEachMember(
         [&](std::string_view key) { head.ReadMember(first, key); });
     if (!head.has_format) return std::nullopt;
-    SidecarGlance glance{.model = std::move(head.model),
-                         .version = std::move(head.version),
-                         .strategy = std::move(head.strategy),
-                         .torch_nn = head.torch_nn,
-                         .options = std::move(head.options),
-                         .root_class = std::move(head.root.name),
-                         .coverage = {}};
+    head.root_class = std::move(head.root.name);
     last.ForEachMember([&](std::string_view key) {
-      if (key == "statistics") glance.coverage = ReadCoverage(last);
+      if (key == "statistics") head.coverage = ReadCoverage(last);
     });
-    return glance;
+    return head;
   } catch (const Error&) {
     return std::nullopt;
   }

@@ -2,45 +2,24 @@
 #include "file/json/reader.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <deque>
 #include <functional>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/letters.h"
 #include "base/parse_number.h"
 #include "base/text.h"
 
 namespace onnx_tag::json {
 namespace {
 
-enum class Mark : std::uint8_t {
-  kBeginObject,
-  kEndObject,
-  kBeginArray,
-  kEndArray,
-  kKey,
-  kDecodedKey,  // not as it is in the text: the decoded form is kept
-  kString,
-  kDecodedString,
-  kNumber,
-  kBool,
-  kNull,
-  kCut,  // the text ended too soon
-};
-
-bool HasLength(Mark mark) { return mark >= Mark::kKey && mark <= Mark::kNull; }
-
-bool IsDecoded(Mark mark) {
-  return mark == Mark::kDecodedKey || mark == Mark::kDecodedString;
-}
-
-// Gives the text to the parser and tells the handler how far it has come. A
-// string of printable ASCII without escapes is given as "": the parser has
-// nothing to check in it, and takes ten times as long for a byte. Spaces behind
-// a comma or a colon are left out for the same reason.
-class CountingIterator {
+// Gives the text to nlohmann_json and notes how far that has come.
+class WatchedIterator {
  public:
   using iterator_category = std::input_iterator_tag;
   using value_type = char;
@@ -50,83 +29,77 @@ class CountingIterator {
 
   struct State {
     const char* at;
-    const char* stop;  // end of the text, or of the longest token from here
-    const char* last = nullptr;  // the byte that was given last
-    bool ended = false;          // the parser asked for more
-
-    // Of the last string that began.
-    const char* quote = nullptr;
-    bool is_plain = false;  // given as ""
-    bool is_open = false;
-    bool is_escaped = false;  // the next byte is
-
-    void Advance() {
-      last = at++;
-      const char c = *last;
-      if (!is_open) {
-        if (c == '"') {
-          BeginString();
-        } else if (c == ',' || c == ':') {
-          while (at != stop && *at == ' ') ++at;
-        }
-      } else if (is_escaped) {
-        is_escaped = false;
-      } else {
-        is_open = c != '"';
-        is_escaped = c == '\\';
-      }
-    }
-
-    void BeginString() {
-      is_open = true;
-      quote = last;
-      const char* end = at;
-      while (end != stop && *end >= ' ' && *end <= '~' && *end != '"' &&
-             *end != '\\') {
-        ++end;
-      }
-      is_plain = end != stop && *end == '"';
-      if (is_plain) at = end;
-    }
+    const char* end;
+    bool ended = false;  // the parser asked for more
   };
 
-  explicit CountingIterator(State& state) : state_(&state) {}
+  explicit WatchedIterator(State& state) : state_(&state) {}
 
   reference operator*() const { return *state_->at; }
-  CountingIterator& operator++() {
-    state_->Advance();
+  WatchedIterator& operator++() {
+    ++state_->at;
     return *this;
   }
   // The parser compares with the end before each byte.
-  bool operator!=(const CountingIterator&) const {
-    if (state_->at != state_->stop) return true;
-    state_->ended = true;
-    return false;
+  bool operator!=(const WatchedIterator&) const {
+    state_->ended = state_->at == state_->end;
+    return !state_->ended;
   }
 
  private:
   State* state_;
 };
 
+// What is wrong with a text, in the words of nlohmann_json.
+struct Fault {
+  explicit Fault(std::string_view text) {
+    using nlohmann::json;
+    const auto forget = [](int, json::parse_event_t, json&) { return false; };
+    WatchedIterator::State state{text.data(), text.data() + text.size()};
+    try {
+      static_cast<void>(
+          json::parse(WatchedIterator(state), WatchedIterator(state), forget));
+    } catch (const json::exception& error) {
+      ended = state.ended;
+      place = static_cast<std::size_t>(state.at - text.data()) -
+              (state.ended ? 0 : 1);
+      // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
+      std::string_view what = error.what();
+      for (const std::string_view cut : {"] ", ": "}) {
+        if (what.find(cut) != std::string_view::npos) {
+          what.remove_prefix(what.find(cut) + cut.size());
+        }
+      }
+      words = what;
+    }
+  }
+
+  bool ended = false;  // the text is the start of a document
+  std::size_t place = 0;
+  std::string words;
+};
+
+// Whether an odd number of backslashes stands before it.
+bool IsEscaped(std::string_view text, std::size_t at) {
+  std::size_t first = at;
+  while (first > 0 && text[first - 1] == '\\') --first;
+  return (at - first) % 2 == 1;
+}
+
 // "\udc80" to "\udcff" without a high surrogate before it, which strict parsers
 // refuse, as "\uef80" to "\uefff". Both have the same length: places stay.
 bool ReplaceLoneSurrogates(std::string_view text, std::string& replaced) {
-  const auto is_escape = [&](std::size_t at) {  // not an escaped backslash
-    std::size_t first = at;
-    while (first > 0 && text[first - 1] == '\\') --first;
-    return (at - first) % 2 == 0;
-  };
   const auto is = [&](std::size_t at, std::string_view any) {
     return at < text.size() && any.find(text[at]) != std::string_view::npos;
   };
   for (std::size_t at = text.find("\\u"); at != std::string_view::npos;
        at = text.find("\\u", at + 2)) {
     if (!is(at + 2, "dD") || !is(at + 3, "cC") ||
-        !is(at + 4, "89abcdefABCDEF") || !is_escape(at)) {
+        !is(at + 4, "89abcdefABCDEF") || IsEscaped(text, at)) {
       continue;
     }
     if (at >= 6 && text[at - 6] == '\\' && text[at - 5] == 'u' &&
-        is(at - 4, "dD") && is(at - 3, "89abAB") && is_escape(at - 6)) {
+        is(at - 4, "dD") && is(at - 3, "89abAB") && !IsEscaped(text, at - 6)) {
       continue;
     }
     if (replaced.empty()) replaced = text;
@@ -157,75 +130,67 @@ bool RestoreBytes(std::string& text) {
   return changed;
 }
 
-std::size_t NumberAt(const std::string& tape, std::size_t& at) {
-  std::size_t number = 0;
-  for (int shift = 0;; shift += 7) {
-    const auto byte = static_cast<unsigned char>(tape[at++]);
-    number |= static_cast<std::size_t>(byte & 0x7f) << shift;
-    if (byte < 0x80) return number;
-  }
-}
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-void AppendNumber(std::string& tape, std::size_t number) {
-  for (; number >= 0x80; number >>= 7) {
-    tape += static_cast<char>(number | 0x80);
-  }
-  tape += static_cast<char>(number);
-}
+bool IsBlank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
-// The gap before a token is most often 0 to 2 bytes.
-constexpr std::size_t kLongGap = 15;
+bool IsInWord(char c) {
+  return IsDigit(c) || IsLetter(c) || c == '-' || c == '+' || c == '.';
+}
 
 }  // namespace
 
 std::string_view KindName(Kind kind) {
-  switch (kind) {
-    case Kind::kObject:
-      return "an object";
-    case Kind::kArray:
-      return "a list";
-    case Kind::kString:
-      return "a string";
-    case Kind::kNumber:
-      return "a number";
-    case Kind::kBool:
-      return "true or false";
-    case Kind::kNull:
-      break;
-  }
-  return "null";
+  constexpr std::array<std::string_view, 6> kNames = {
+      "an object", "a list", "a string", "a number", "true or false", "null"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
-// What the parser found, in the order of the document. For each token: a byte
-// with its mark and the gap between it and the token before (15: a number
-// follows), then, for what has one, its length.
-class Tape {
+// A document whose syntax is known to be good.
+class Document {
  public:
-  Tape(std::string_view text, ErrorKind kind, Ending ending)
+  Document(std::string_view text, ErrorKind kind, Ending ending)
       : text_(ReplaceLoneSurrogates(text, replaced_) ? replaced_ : text),
         kind_(kind),
-        state_{text_.data(), text_.data()} {
+        at_(text_.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0) {
     if (text_.size() > UINT32_MAX) {
       Fail(kind, "JSON of more than 4 GiB is not read");
     }
-    // Not touched before it is used, so that it costs no memory.
-    bytes_.reserve(text_.size() / 2);
-    SetLimit();
-    const bool good = nlohmann::json::sax_parse(CountingIterator(state_),
-                                                CountingIterator(state_), this);
-    if (good) return;
-    if (state_.ended && state_.stop != text_.data() + text_.size()) {
-      FailAt(end_, "a string, a number or white space of more than 16 MiB");
+    if (Check()) return;
+    if (ending == Ending::kMayBeCutOff && Fault(text_.substr(at_)).ended) {
+      return;
     }
-    if (!state_.ended || ending != Ending::kMayBeCutOff) {
-      FailAt(error_at_, "{}", error_);
-    }
-    Add(Mark::kCut, text_.size(), 0);
+    const Fault fault(text_);
+    RefuseLongToken(fault.place);
+    FailAt(fault.place, "{}", fault.words);
   }
 
-  const std::string& bytes() const { return bytes_; }
   std::string_view text() const { return text_; }
-  const std::string& decoded() const { return decoded_; }
+  // Of the last token that is whole.
+  std::size_t end() const { return end_; }
+
+  // The text of a string, which starts and ends here.
+  std::string_view StringAt(std::size_t start, std::size_t end) const {
+    const std::string_view inside = text_.substr(start + 1, end - start - 2);
+    // Escapes, and what RestoreBytes() looks for.
+    if (inside.find('\\') == inside.npos &&
+        inside.find('\xEE') == inside.npos) {
+      return inside;
+    }
+    std::string decoded =
+        nlohmann::json::parse(text_.substr(start, end - start));
+    RestoreBytes(decoded);
+    return decoded_.emplace_back(std::move(decoded));
+  }
+
+  // npos: it does not end.
+  std::size_t EndOfString(std::size_t start) const {
+    std::size_t quote = text_.find('"', start + 1);
+    while (quote != text_.npos && IsEscaped(text_, quote)) {
+      quote = text_.find('"', quote + 1);
+    }
+    return quote == text_.npos ? quote : quote + 1;
+  }
 
   std::string Where(std::size_t place) const {
     const std::string_view before = text_.substr(0, place);
@@ -240,46 +205,13 @@ class Tape {
     return fmt::format("line {}, column {}", line, column);
   }
 
-  // What nlohmann_json calls.
-  bool null() { return Literal(Mark::kNull, 4); }
-  bool boolean(bool value) { return Literal(Mark::kBool, value ? 4 : 5); }
-  bool number_integer(std::int64_t) { return Number(); }
-  bool number_unsigned(std::uint64_t) { return Number(); }
-  bool number_float(double, const std::string&) { return Number(); }
-  bool string(std::string& text) {
-    Text(Mark::kString, text);
-    return true;
-  }
-  bool binary(nlohmann::json::binary_t&) { return false; }
-  bool start_object(std::size_t) { return Open(Mark::kBeginObject); }
-  bool key(std::string& text) {
-    const std::string_view key = Text(Mark::kKey, text);
-    keys_.push_back(std::uint64_t{std::hash<std::string_view>()(key)} << 32 |
-                    static_cast<std::size_t>(state_.quote - text_.data()));
-    return true;
-  }
-  bool end_object() {
-    RefuseRepeatedKeys();
-    return Close(Mark::kEndObject);
-  }
-  bool start_array(std::size_t) { return Open(Mark::kBeginArray); }
-  bool end_array() { return Close(Mark::kEndArray); }
-  bool parse_error(std::size_t, const std::string&,
-                   const nlohmann::json::exception& error) {
-    error_at_ = static_cast<std::size_t>(
-        (state_.ended ? state_.at : state_.last) - text_.data());
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
-    std::string_view what = error.what();
-    for (const std::string_view cut : {"] ", ": "}) {
-      if (what.find(cut) != std::string_view::npos) {
-        what.remove_prefix(what.find(cut) + cut.size());
-      }
-    }
-    error_ = what;
-    return false;
-  }
-
  private:
+  // An object or list that is open.
+  struct Level {
+    char close;
+    std::size_t first_key;
+  };
+
   template <typename... Args>
   [[noreturn]] void FailAt(
       std::size_t place, message::Format<std::type_identity_t<Args>...> format,
@@ -287,94 +219,108 @@ class Tape {
     throw Error(kind_, Where(place) + ": " + Message(format, args...));
   }
 
-  std::size_t Position() const {
-    return static_cast<std::size_t>(state_.at - text_.data());
+  void RefuseLongToken(std::size_t end) const {
+    if (end - end_ > Reader::kMaxToken) {
+      FailAt(end_, "a string, a number or white space of more than 16 MiB");
+    }
   }
 
-  void SetLimit() {
-    const std::size_t rest = text_.size() - Position();
-    state_.stop = state_.at + std::min(rest, Reader::kMaxToken);
+  // False at the first token that is none, or not whole.
+  bool Check() {
+    for (;;) {
+      const char open = Next();
+      const char close = open == '{' ? '}' : open == '[' ? ']' : '\0';
+      if (close != '\0') Open(close);
+      // An empty object or list is whole, as is a value of another kind.
+      if (close != '\0' ? Next() != close : !PassScalar()) {
+        if (close == '\0' || (open == '{' && !PassKey())) return false;
+        continue;
+      }
+      while (!levels_.empty() && Next() == levels_.back().close) Close();
+      if (levels_.empty()) return Next() == '\0';
+      if (Next() != ',') return false;
+      ++at_;
+      if (levels_.back().close == '}' && !PassKey()) return false;
+    }
   }
 
-  void Add(Mark mark, std::size_t start, std::size_t length) {
-    const std::size_t gap = start - end_;
-    bytes_ += static_cast<char>(static_cast<std::size_t>(mark) << 4 |
-                                std::min(gap, kLongGap));
-    if (gap >= kLongGap) AppendNumber(bytes_, gap);
-    if (HasLength(mark)) AppendNumber(bytes_, length);
-    end_ = start + length;
-    SetLimit();
+  char Here() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+
+  // Behind white space.
+  char Next() {
+    while (IsBlank(Here())) ++at_;
+    return Here();
   }
 
-  // The parser has just read the last byte of these.
-  bool Literal(Mark mark, std::size_t length) {
-    Add(mark, Position() - length, length);
+  void EndToken(std::size_t end) {
+    RefuseLongToken(end);
+    at_ = end_ = end;
+  }
+
+  bool PassScalar() {
+    const char first = Here();
+    if (first == '"') return PassString();
+    std::size_t end = at_;
+    while (end < text_.size() && IsInWord(text_[end])) ++end;
+    const std::string_view word = text_.substr(at_, end - at_);
+    const bool plain = IsOneOf(word, {"true", "false", "null", "0"}) ||
+                       (!word.empty() && word.size() < 16 && first != '0' &&
+                        std::all_of(word.begin(), word.end(), IsDigit));
+    if (!plain && !nlohmann::json::accept(word)) return false;
+    EndToken(end);
     return true;
   }
 
-  // The parser has read the byte behind the number, too, unless there is none.
-  bool Number() {
-    constexpr std::string_view kBytes = "0123456789+-.eE";
-    std::size_t end = Position();
-    while (kBytes.find(text_[end - 1]) == std::string_view::npos) --end;
-    std::size_t start = end;
-    while (start > end_ &&
-           kBytes.find(text_[start - 1]) != std::string_view::npos) {
-      --start;
+  bool PassString() {
+    const std::size_t end = EndOfString(at_);
+    if (end > text_.size()) return false;
+    const std::string_view string = text_.substr(at_, end - at_);
+    bool plain = true;
+    for (const char c : string) {
+      plain &= c >= ' ' && c <= '~' && c != '\\';
     }
-    Add(Mark::kNumber, start, end - start);
+    if (!plain && !nlohmann::json::accept(string)) return false;
+    EndToken(end);
     return true;
   }
 
-  // Of the string that the parser has just read as `text`; returns what it
-  // says.
-  std::string_view Text(Mark mark, std::string& text) {
-    const auto start = static_cast<std::size_t>(state_.quote - text_.data());
-    const std::size_t length = Position() - start;
-    // Escapes make the text longer than what it says.
-    const bool escaped = text.size() + 2 != length;
-    if (state_.is_plain || !(RestoreBytes(text) || escaped)) {
-      Add(mark, start, length);
-      return text_.substr(start + 1, length - 2);
-    }
-    Add(mark == Mark::kKey ? Mark::kDecodedKey : Mark::kDecodedString, start,
-        length);
-    AppendNumber(decoded_, text.size());
-    decoded_ += text;
-    return text;
+  // And the colon behind it.
+  bool PassKey() {
+    if (Next() != '"') return false;
+    const std::size_t start = at_;
+    if (!PassString()) return false;
+    const std::string_view key = StringAt(start, at_);
+    keys_.push_back(std::uint64_t{std::hash<std::string_view>()(key)} << 32 |
+                    start);
+    if (Next() != ':') return false;
+    ++at_;
+    return true;
   }
 
-  bool Open(Mark mark) {
+  void Open(char close) {
     if (levels_.size() == Reader::kMaxDepth) {
-      FailAt(Position() - 1, "nested more than {} levels deep",
-             Reader::kMaxDepth);
+      FailAt(at_, "nested more than {} levels deep", Reader::kMaxDepth);
     }
-    levels_.push_back(keys_.size());
-    return Punctuation(mark);
+    levels_.push_back({close, keys_.size()});
+    EndToken(at_ + 1);
   }
 
-  bool Close(Mark mark) {
-    keys_.resize(levels_.back());
+  void Close() {
+    RefuseRepeatedKeys();
+    keys_.resize(levels_.back().first_key);
     levels_.pop_back();
-    return Punctuation(mark);
-  }
-
-  bool Punctuation(Mark mark) {
-    // A bracket is 1 byte, though no length is written.
-    Add(mark, Position() - 1, 0);
-    end_ = Position();
-    return true;
+    EndToken(at_ + 1);
   }
 
   // Of the object that ends. Sorted by hash, so that equal keys meet.
   void RefuseRepeatedKeys() {
     const auto first =
-        keys_.begin() + static_cast<std::ptrdiff_t>(levels_.back());
+        keys_.begin() + static_cast<std::ptrdiff_t>(levels_.back().first_key);
     std::sort(first, keys_.end());
     const auto same_hash = [](std::uint64_t a, std::uint64_t b) {
       return a >> 32 == b >> 32;
     };
-    std::vector<std::pair<std::string, std::size_t>> keys;
+    std::vector<std::pair<std::string_view, std::size_t>> keys;
     for (auto at = std::adjacent_find(first, keys_.end(), same_hash);
          at != keys_.end();
          at = std::adjacent_find(at, keys_.end(), same_hash)) {
@@ -382,7 +328,7 @@ class Tape {
       keys.clear();
       for (; at != keys_.end() && *at >> 32 == hash; ++at) {
         const std::size_t start = *at & UINT32_MAX;
-        keys.emplace_back(KeyAt(start), start);
+        keys.emplace_back(StringAt(start, EndOfString(start)), start);
       }
       std::sort(keys.begin(), keys.end());
       for (std::size_t i = 1; i < keys.size(); ++i) {
@@ -393,83 +339,84 @@ class Tape {
     }
   }
 
-  std::string KeyAt(std::size_t start) const {
-    std::size_t end = start + 1;
-    while (text_[end] != '"') end += text_[end] == '\\' ? std::size_t{2} : 1;
-    std::string key =
-        nlohmann::json::parse(text_.substr(start, end + 1 - start));
-    RestoreBytes(key);
-    return key;
-  }
-
   std::string replaced_;
-  std::string_view text_;
-  ErrorKind kind_;
-  CountingIterator::State state_;
-  std::string bytes_;
-  std::string decoded_;
-  std::size_t end_ = 0;              // of the last token, in the text
+  const std::string_view text_;
+  const ErrorKind kind_;
+  std::size_t at_;
+  std::size_t end_ = 0;
   std::vector<std::uint64_t> keys_;  // of open objects: hash, place
-  std::vector<std::size_t> levels_;  // first key of each
-  std::string error_;
-  std::size_t error_at_ = 0;
+  std::vector<Level> levels_;
+  mutable std::deque<std::string> decoded_;
 };
 
 struct Reader::Token {
-  Mark mark;
-  std::size_t start;   // in the text
-  std::size_t length;  // with the quotes of a string
-  std::size_t next;    // in the tape
+  char first;  // '\0': none, the text ended too soon
+  std::size_t start;
+  std::size_t end;
 
-  std::size_t end() const { return start + length; }
   Kind kind() const;
 };
 
 Reader::Reader(std::string_view text, ErrorKind kind, Ending ending)
-    : tape_(std::make_shared<const Tape>(text, kind, ending)), kind_(kind) {}
-
-Reader::Token Reader::Look() const {
-  const std::string& bytes = tape_->bytes();
-  std::size_t at = at_.tape;
-  const auto byte = static_cast<unsigned char>(bytes[at++]);
-  const auto mark = static_cast<Mark>(byte >> 4);
-  std::size_t gap = byte & 15;
-  if (gap == kLongGap) gap = NumberAt(bytes, at);
-  const std::size_t length = HasLength(mark)      ? NumberAt(bytes, at)
-                             : mark == Mark::kCut ? 0
-                                                  : 1;
-  return {mark, at_.text + gap, length, at};
-}
-
-void Reader::Take(const Token& token) {
-  at_.tape = token.next;
-  at_.text = token.end();
-}
-
-Kind Reader::Peek() const { return Look().kind(); }
-
-Kind Reader::Token::kind() const {
-  switch (mark) {
-    case Mark::kBeginObject:
-      return Kind::kObject;
-    case Mark::kBeginArray:
-      return Kind::kArray;
-    case Mark::kString:
-    case Mark::kDecodedString:
-      return Kind::kString;
-    case Mark::kNumber:
-      return Kind::kNumber;
-    case Mark::kBool:
-      return Kind::kBool;
-    default:
-      return Kind::kNull;
+    : document_(std::make_shared<const Document>(text, kind, ending)),
+      kind_(kind) {
+  if (document_->text().starts_with(kByteOrderMark)) {
+    at_ = kByteOrderMark.size();
   }
 }
 
-Place Reader::Here() const { return Place{Look().start}; }
+// Where the next token starts.
+std::size_t Reader::Next() const {
+  const std::string_view text = document_->text();
+  std::size_t at = at_;
+  while (at < document_->end() &&
+         (IsBlank(text[at]) || text[at] == ',' || text[at] == ':')) {
+    ++at;
+  }
+  return at;
+}
+
+Reader::Token Reader::Look() const {
+  const std::string_view text = document_->text();
+  const std::size_t start = Next();
+  if (start >= document_->end()) return {'\0', start, start};
+  std::size_t end = start;
+  if (text[start] == '"') {
+    end = document_->EndOfString(start);
+  } else if (IsInWord(text[start])) {
+    while (end < document_->end() && IsInWord(text[end])) ++end;
+  } else {
+    ++end;
+  }
+  return {text[start], start, end};
+}
+
+Kind Reader::Peek() const {
+  const std::size_t at = Next();
+  return Token{at < document_->end() ? document_->text()[at] : '\0', at, at}
+      .kind();
+}
+
+Kind Reader::Token::kind() const {
+  switch (first) {
+    case '{':
+      return Kind::kObject;
+    case '[':
+      return Kind::kArray;
+    case '"':
+      return Kind::kString;
+    case 't':
+    case 'f':
+      return Kind::kBool;
+    default:
+      return IsDigit(first) || first == '-' ? Kind::kNumber : Kind::kNull;
+  }
+}
+
+Place Reader::Here() const { return Place{Next()}; }
 
 std::string Reader::Where(Place place) const {
-  return tape_->Where(static_cast<std::size_t>(place));
+  return document_->Where(static_cast<std::size_t>(place));
 }
 
 Reader::Token Reader::Expect(Kind kind) {
@@ -478,7 +425,7 @@ Reader::Token Reader::Expect(Kind kind) {
     FailAt(Place{token.start}, "{} where {} should be", KindName(token.kind()),
            KindName(kind));
   }
-  Take(token);
+  at_ = token.end;
   return token;
 }
 
@@ -487,51 +434,43 @@ void Reader::BeginObject() { Expect(Kind::kObject); }
 void Reader::BeginArray() { Expect(Kind::kArray); }
 
 // The end of the text ends everything and is not passed.
-bool Reader::AtEnd(const Token& token) {
-  cut_off_ = cut_off_ || token.mark == Mark::kCut;
+bool Reader::AtEnd() {
+  cut_off_ = cut_off_ || Next() >= document_->end();
   return cut_off_;
 }
 
 bool Reader::NextMember(std::string_view& key) {
+  if (AtEnd()) return false;
   const Token token = Look();
-  if (AtEnd(token)) return false;
-  Take(token);
-  if (token.mark == Mark::kEndObject) return false;
+  at_ = token.end;
+  if (token.first == '}') return false;
   key_start_ = token.start;
-  key = Text(token);
-  return !AtEnd(Look());
+  key = document_->StringAt(token.start, token.end);
+  return !AtEnd();
 }
 
 bool Reader::NextItem() {
-  const Token token = Look();
-  if (AtEnd(token)) return false;
-  if (token.mark != Mark::kEndArray) return true;
-  Take(token);
+  if (AtEnd()) return false;
+  const std::size_t at = Next();
+  if (document_->text()[at] != ']') return true;
+  at_ = at + 1;
   return false;
 }
 
-// Of a key or string that was just taken.
-std::string_view Reader::Text(const Token& token) {
-  if (!IsDecoded(token.mark)) {
-    return tape_->text().substr(token.start + 1, token.length - 2);
-  }
-  const std::string_view decoded = tape_->decoded();
-  const std::size_t size = NumberAt(tape_->decoded(), at_.decoded);
-  at_.decoded += size;
-  return decoded.substr(at_.decoded - size, size);
+std::string_view Reader::Text(Kind kind) {
+  const Token token = Expect(kind);
+  return kind == Kind::kString
+             ? document_->StringAt(token.start, token.end)
+             : document_->text().substr(token.start, token.end - token.start);
 }
 
-std::string_view Reader::StringView() { return Text(Expect(Kind::kString)); }
+std::string_view Reader::StringView() { return Text(Kind::kString); }
 
-double Reader::Number() {
-  const Token token = Expect(Kind::kNumber);
-  return ParseDouble(tape_->text().substr(token.start, token.length));
-}
+double Reader::Number() { return ParseDouble(Text(Kind::kNumber)); }
 
 std::uint64_t Reader::Whole(std::uint64_t most) {
   const Place place = Here();
-  const Token token = Expect(Kind::kNumber);
-  const std::string_view text = tape_->text().substr(token.start, token.length);
+  const std::string_view text = Text(Kind::kNumber);
   std::uint64_t number = 0;
   const char* const end = text.data() + text.size();
   if (std::from_chars(text.data(), end, number).ptr != end) {
@@ -550,8 +489,7 @@ std::uint64_t Reader::Whole(std::uint64_t most) {
 
 std::vector<std::string> Reader::Strings() {
   std::vector<std::string> texts;
-  BeginArray();
-  while (NextItem()) texts.push_back(String());
+  ForEachItem([&] { texts.push_back(String()); });
   return texts;
 }
 
@@ -561,27 +499,22 @@ std::string Reader::StringOrNull() {
   return "";
 }
 
-bool Reader::Bool() { return Expect(Kind::kBool).length == 4; }
+bool Reader::Bool() { return Expect(Kind::kBool).first == 't'; }
 
 void Reader::Null() { Expect(Kind::kNull); }
 
 std::string_view Reader::Skip() {
-  const std::size_t start = Look().start;
+  const std::size_t start = Next();
   std::size_t depth = 0;
   do {
+    if (AtEnd()) break;
     const Token token = Look();
-    if (AtEnd(token)) break;
-    Take(token);
-    if (IsDecoded(token.mark)) Text(token);
-    if (token.mark == Mark::kBeginObject || token.mark == Mark::kBeginArray) {
-      ++depth;
-    }
-    if (token.mark == Mark::kEndObject || token.mark == Mark::kEndArray) {
-      --depth;
-    }
+    at_ = token.end;
+    if (token.first == '{' || token.first == '[') ++depth;
+    if (token.first == '}' || token.first == ']') --depth;
     // A key is followed by its value: the first token is never one.
   } while (depth > 0);
-  return tape_->text().substr(start, at_.text - start);
+  return document_->text().substr(start, at_ - start);
 }
 
 }  // namespace onnx_tag::json

@@ -6,13 +6,10 @@
 //     if (key == "name") name = reader.String();
 //   });
 //
-// nlohmann_json's SAX parser checks the whole document first. It leaves a tape:
-// one to three bytes for each value, which say where the value is in the text.
-// The reader then walks over the tape. Errors in the syntax and errors in the
-// contents both have a line and a column. The text is not copied; a document of
-// only `[1,1,1,...` takes 1.0 times its size for the tape, a sidecar 0.2 times.
-// `show` reads a sidecar of 166 MB in 2.4 s of CPU time (4.1 s before plain
-// strings were kept from the parser; -O3).
+// The whole document is checked first; nlohmann_json judges and decodes what is
+// not plain, and says what is wrong. The reader then walks over the text
+// itself: only strings with escapes are copied. Errors in the syntax and errors
+// in the contents both have a line and a column.
 //
 // A key that occurs twice in one object is an error: half of the file would be
 // ignored. A byte that is not UTF-8 is written as one of U+EF80 to U+EFFF
@@ -45,7 +42,7 @@ enum class Place : std::size_t {};
 // What to do with a document that ends too soon.
 enum class Ending { kRequired, kMayBeCutOff };
 
-class Tape;
+class Document;
 
 class Reader {
  public:
@@ -81,9 +78,9 @@ class Reader {
     std::string_view key;
     BeginObject();
     while (NextMember(key)) {
-      const std::size_t start = at_.tape;
+      const std::size_t start = at_;
       use(key);
-      if (at_.tape == start) Skip();
+      if (at_ == start) Skip();
     }
   }
   // The same for the items of a list.
@@ -91,9 +88,9 @@ class Reader {
   void ForEachItem(Use&& use) {
     BeginArray();
     while (NextItem()) {
-      const std::size_t start = at_.tape;
+      const std::size_t start = at_;
       use();
-      if (at_.tape == start) Skip();
+      if (at_ == start) Skip();
     }
   }
 
@@ -117,13 +114,8 @@ class Reader {
   std::string_view Skip();
 
   // To read a value again after Skip().
-  struct Position {
-    std::size_t tape = 0;
-    std::size_t text = 0;     // end of the last token
-    std::size_t decoded = 0;  // in the strings that had escapes
-  };
-  Position position() const { return at_; }
-  void Return(const Position& position) { at_ = position; }
+  std::size_t position() const { return at_; }
+  void Return(std::size_t position) { at_ = position; }
 
   // With Ending::kMayBeCutOff: the end of the text was reached inside a value.
   // Every object and list then ends.
@@ -142,15 +134,15 @@ class Reader {
  private:
   struct Token;
 
+  std::size_t Next() const;
   Token Look() const;
-  void Take(const Token& token);
   Token Expect(Kind kind);
-  bool AtEnd(const Token& token);
-  std::string_view Text(const Token& token);
+  bool AtEnd();
+  std::string_view Text(Kind kind);
 
-  std::shared_ptr<const Tape> tape_;
+  std::shared_ptr<const Document> document_;
   ErrorKind kind_;
-  Position at_;
+  std::size_t at_ = 0;  // the end of the last token
   std::size_t key_start_ = 0;
   bool cut_off_ = false;
 };
