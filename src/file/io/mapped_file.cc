@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -92,8 +93,8 @@ MappedFile MappedFile::FromBytes(Bytes bytes, const std::string& path) {
   MappedFile file;
   file.path_ = path;
   if (bytes.empty()) return file;
-  char* const memory = io::AllocatePages(bytes.size());
-  if (memory == nullptr) FailToRead(path, errno);
+  auto* const memory = static_cast<char*>(std::malloc(bytes.size()));
+  if (memory == nullptr) FailToRead(path, ENOMEM);
   std::memcpy(memory, bytes.data(), bytes.size());
   file.data_ = memory;
   file.size_ = file.mapped_ = bytes.size();
@@ -135,17 +136,15 @@ void MappedFile::Map() {
   if (slot_ < 0) Fail(ErrorKind::kInput, "{}: too many files are open", path_);
 }
 
-// Grows by moving pages, not by copying them.
+// realloc() moves pages of large memory; it does not copy them.
 void MappedFile::ReadAll(int fd) {
   std::size_t capacity = 0;
   for (;;) {
     if (size_ == capacity) {
       const std::size_t wanted = capacity == 0 ? 1 << 20 : capacity * 2;
-      char* const memory =
-          capacity == 0
-              ? io::AllocatePages(wanted)
-              : io::GrowPages(const_cast<char*>(data_), capacity, wanted);
-      if (memory == nullptr) FailToRead(path_, errno);
+      auto* const memory =
+          static_cast<char*>(std::realloc(const_cast<char*>(data_), wanted));
+      if (memory == nullptr) FailToRead(path_, ENOMEM);
       data_ = memory;
       capacity = mapped_ = wanted;
     }
@@ -166,7 +165,7 @@ void MappedFile::Unmap() {
   if (mapped_ != 0 && fd() >= 0) {
     io::UnmapFile(data_, mapped_);
   } else if (mapped_ != 0) {
-    io::FreePages(const_cast<char*>(data_), mapped_);
+    std::free(const_cast<char*>(data_));
   }
   data_ = nullptr;
   size_ = mapped_ = 0;

@@ -1,4 +1,4 @@
-// Pages of memory: a file's, and such that hold what came through a pipe.
+// Pages of a file in memory.
 #ifndef ONNX_TAG_FILE_IO_MAPPING_H_
 #define ONNX_TAG_FILE_IO_MAPPING_H_
 
@@ -13,12 +13,6 @@ std::uint64_t PageSize();
 // Windows ERANGE where the file has become shorter.
 const char* MapFile(int fd, std::size_t size);
 void UnmapFile(const char* data, std::size_t size);
-
-// Zeros; nullptr and errno where there is no memory.
-char* AllocatePages(std::size_t size);
-// The same bytes in `wanted` more pages, perhaps elsewhere.
-char* GrowPages(char* data, std::size_t size, std::size_t wanted);
-void FreePages(char* data, std::size_t size);
 
 // Advice about pages of a mapped file: nothing is lost where the system does
 // not take it. `begin` is at the begin of a page.

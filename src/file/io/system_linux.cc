@@ -1,7 +1,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -61,10 +60,6 @@ int RenameToNewName(const char* from, const char* to) {
   errno = EINVAL;
   return -1;
 #endif
-}
-
-void* MoveMemory(void* memory, std::size_t size, std::size_t wanted) {
-  return mremap(memory, size, wanted, MREMAP_MAYMOVE);
 }
 
 bool FillRandom(void* bytes, std::size_t size) {

@@ -1,11 +1,9 @@
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "file/io/leftovers.h"
 #include "file/io/system_calls.h"
@@ -48,15 +46,6 @@ int RenameToNewName(const char* from, const char* to) {
   const int result = renamex_np(from, to, RENAME_EXCL);
   if (result != 0 && errno == ENOTSUP) errno = EINVAL;
   return result;
-}
-
-void* MoveMemory(void* memory, std::size_t size, std::size_t wanted) {
-  void* const moved = mmap(nullptr, wanted, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (moved == MAP_FAILED) return moved;
-  std::memcpy(moved, memory, size);
-  munmap(memory, size);
-  return moved;
 }
 
 bool FillRandom(void* bytes, std::size_t size) {

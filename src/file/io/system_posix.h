@@ -26,9 +26,6 @@ int ReserveSpace(int fd, off_t size);
 // Fails with EEXIST if `to` exists, EINVAL where the file system cannot tell.
 int RenameToNewName(const char* from, const char* to);
 
-// Moves `size` bytes of anonymous memory to `wanted` bytes; MAP_FAILED.
-void* MoveMemory(void* memory, std::size_t size, std::size_t wanted);
-
 }  // namespace onnx_tag::io
 
 #endif  // ONNX_TAG_FILE_IO_SYSTEM_POSIX_H_

@@ -1,7 +1,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <mutex>
 #include <string_view>
 
@@ -35,23 +34,6 @@ const char* MapFile(int fd, std::size_t size) {
 }
 
 void UnmapFile(const char* data, std::size_t) { UnmapViewOfFile(data); }
-
-char* AllocatePages(std::size_t size) {
-  void* const memory =
-      VirtualAlloc(nullptr, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
-  if (memory == nullptr) FailWithLastError();
-  return static_cast<char*>(memory);
-}
-
-char* GrowPages(char* data, std::size_t size, std::size_t wanted) {
-  char* const grown = AllocatePages(wanted);
-  if (grown == nullptr) return nullptr;
-  std::memcpy(grown, data, size);
-  FreePages(data, size);
-  return grown;
-}
-
-void FreePages(char* data, std::size_t) { VirtualFree(data, 0, MEM_RELEASE); }
 
 void ReleasePages(const char* begin, std::size_t size) {
   // Pages that are not locked leave the working set: documented so.
