@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "base/letters.h"
 #include "base/text.h"
 #include "onnx_tag/error.h"

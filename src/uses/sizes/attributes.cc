@@ -67,33 +67,6 @@ std::int64_t Attributes::Int(std::string_view name,
   return found && found->number ? Bounded(*found->number) : otherwise;
 }
 
-std::optional<std::vector<float>> Attributes::FloatList(
-    std::string_view name) const {
-  std::optional<Attribute> found = Find(name);
-  if (!found || !found->has_reals()) return std::nullopt;
-  return std::move(found->reals);
-}
-
-std::optional<float> Attributes::Float(std::string_view name) const {
-  const std::optional<Attribute> found = Find(name);
-  return found ? found->real : std::nullopt;
-}
-
-std::string_view Attributes::Text(std::string_view name) const {
-  const std::optional<Attribute> found = Find(name);
-  return found ? found->text : std::string_view();
-}
-
-std::size_t Attributes::TextCount(std::string_view name) const {
-  const std::optional<Attribute> found = Find(name);
-  return found ? found->texts : 0;
-}
-
-Bytes Attributes::Tensor(std::string_view name) const {
-  const std::optional<Attribute> found = Find(name);
-  return found ? found->tensor : Bytes();
-}
-
 SmallTensor ReadSmallTensor(Bytes bytes) {
   SmallTensor tensor{ReadTensorType(bytes), std::nullopt};
   const std::uint64_t count = CountElements(tensor.dims);

@@ -50,13 +50,10 @@ class Attributes {
   bool Has(std::string_view name) const { return Find(name).has_value(); }
   std::optional<Ints> IntList(std::string_view name) const;
   std::int64_t Int(std::string_view name, std::int64_t otherwise) const;
-  std::optional<std::vector<float>> FloatList(std::string_view name) const;
-  std::optional<float> Float(std::string_view name) const;
-  std::string_view Text(std::string_view name) const;
-  // How many strings a list has.
-  std::size_t TextCount(std::string_view name) const;
-  // The encoded TensorProto, or "".
-  Bytes Tensor(std::string_view name) const;
+  // The whole attribute; an empty one if there is none.
+  Attribute Get(std::string_view name) const {
+    return Find(name).value_or(Attribute());
+  }
 
  private:
   // Of the node, or what the call of its function gives for it.

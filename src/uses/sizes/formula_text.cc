@@ -219,27 +219,23 @@ std::string LeadingText(const Formulas& formulas, Dim dim,
 }
 
 std::string DefinitionText(const Formulas& formulas, const Symbol& symbol) {
-  switch (symbol.kind) {
-    case Kind::kDimension:
-    case Kind::kData:
-      return symbol.name;
-    case Kind::kMax:
-      return fmt::format("max({}, {})", FormulaText(formulas, symbol.a),
-                         FormulaText(formulas, symbol.b));
-    case Kind::kMin:
-      return fmt::format("min({}, {})", FormulaText(formulas, symbol.a),
-                         FormulaText(formulas, symbol.b));
-    case Kind::kSum:
-      return fmt::format("({} + {})", FormulaText(formulas, symbol.a),
-                         FormulaText(formulas, symbol.b));
-    case Kind::kProduct:
-      return fmt::format("({}·{})", OperandText(formulas, symbol.a),
-                         OperandText(formulas, symbol.b));
-    case Kind::kScaled:
-      return fmt::format("floor({:.6g}·{})", ScaleOf(symbol),
-                         OperandText(formulas, symbol.a));
-    case Kind::kFloor:
-      break;
+  const Kind kind = symbol.kind;
+  if (kind == Kind::kDimension || kind == Kind::kData) return symbol.name;
+  if (kind == Kind::kMax || kind == Kind::kMin || kind == Kind::kSum) {
+    return fmt::format("{}({}{}{})",
+                       kind == Kind::kMax   ? "max"
+                       : kind == Kind::kMin ? "min"
+                                            : "",
+                       FormulaText(formulas, symbol.a),
+                       kind == Kind::kSum ? " + " : ", ",
+                       FormulaText(formulas, symbol.b));
+  }
+  const std::string a = OperandText(formulas, symbol.a);
+  if (kind == Kind::kScaled) {
+    return fmt::format("floor({:.6g}·{})", ScaleOf(symbol), a);
+  }
+  if (kind == Kind::kProduct) {
+    return fmt::format("({}·{})", a, OperandText(formulas, symbol.b));
   }
   if (symbol.b.IsNumber()) {
     // floor((x + b - 1)/b) is ceil(x/b).
@@ -255,8 +251,7 @@ std::string DefinitionText(const Formulas& formulas, const Symbol& symbol) {
                          symbol.b.number());
     }
   }
-  return fmt::format("floor({}/{})", OperandText(formulas, symbol.a),
-                     OperandText(formulas, symbol.b));
+  return fmt::format("floor({}/{})", a, OperandText(formulas, symbol.b));
 }
 
 Dim ParseFormula(Formulas& formulas, std::string_view text) {

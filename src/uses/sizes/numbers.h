@@ -36,17 +36,11 @@ struct Numbers {
   bool operator==(const Numbers&) const = default;
 };
 
-// Of a scalar.
-inline Numbers OneNumber(const Number& number) {
-  Numbers numbers;
-  numbers.elements.push_back(number);
-  return numbers;
-}
 inline Numbers NumbersOf(std::vector<Number> elements) {
-  Numbers numbers;
-  numbers.elements = std::move(elements);
-  return numbers;
+  return {std::move(elements), false};
 }
+// Of a scalar.
+inline Numbers OneNumber(const Number& number) { return NumbersOf({number}); }
 
 // A shape has far fewer.
 inline constexpr std::size_t kMostElements = 64;

@@ -35,7 +35,7 @@ Facts SizeOf(const NodeView& node) {
 
 Facts Constant(const NodeView& node) {
   const Attributes& attributes = node.attributes();
-  const Bytes bytes = attributes.Tensor("value");
+  const Bytes bytes = attributes.Get("value").tensor;
   const auto gives = [](std::int32_t type, Shape shape,
                         std::optional<Numbers> numbers) -> Facts {
     return {{.shape = std::move(shape),
@@ -59,10 +59,11 @@ Facts Constant(const NodeView& node) {
     }
     return facts;
   }
-  if (const auto floats = attributes.FloatList("value_floats")) {
-    return list(kFloat, floats->size());
+  if (const Attribute floats = attributes.Get("value_floats");
+      floats.has_reals()) {
+    return list(kFloat, floats.reals.size());
   }
-  if (const auto one = attributes.Float("value_float")) {
+  if (const auto one = attributes.Get("value_float").real) {
     return gives(kFloat, {}, OneNumber(NumberOf(double{*one})));
   }
   if (attributes.Has("value_int")) {
@@ -70,7 +71,7 @@ Facts Constant(const NodeView& node) {
   }
   if (attributes.Has("value_string")) return gives(kString, {}, std::nullopt);
   return attributes.Has("value_strings")
-             ? list(kString, attributes.TextCount("value_strings"))
+             ? list(kString, attributes.Get("value_strings").texts)
              : Facts();
 }
 
@@ -80,7 +81,7 @@ Facts Fill(const NodeView& node) {  // ConstantOfShape
   Facts facts = wanted ? Gives(*wanted) : GivesOwn(node, node.Count("", 0));
   if (facts.empty()) facts.resize(1);
   if (facts[0].shape) node.NameUnknown(*facts[0].shape);
-  const Bytes bytes = node.attributes().Tensor("value");
+  const Bytes bytes = node.attributes().Get("value").tensor;
   Number fill{0};
   facts[0].type = kFloat;
   if (!bytes.empty()) {

@@ -232,7 +232,7 @@ Facts Determinant(const NodeView&, const Shape& data) {
 
 // Scores [N, classes, d...], labels [N, d...]; then perhaps log-probabilities.
 Facts Loss(const NodeView& node) {
-  const bool all = node.attributes().Text("reduction") == "none";
+  const bool all = node.attributes().Get("reduction").text == "none";
   return {{.shape = all ? node.InputFact(1).shape : Shape()},
           {.shape = node.InputFact(0).shape}};
 }

@@ -81,7 +81,7 @@ Facts Recurrent(const NodeView& node) {
     hidden = (*weight)[quantized ? 1 : 2];
   }
   const Dim directions =
-      node.attributes().Text("direction") == "bidirectional" ? 2 : 1;
+      node.attributes().Get("direction").text == "bidirectional" ? 2 : 1;
   Dim steps, batch;
   if (data != nullptr && data->size() == 3) {
     steps = (*data)[batch_first ? 1 : 0];
@@ -99,7 +99,7 @@ Facts Recurrent(const NodeView& node) {
 
 EinsumSizes::EinsumSizes(const NodeView& node) {
   std::string equation;
-  for (const char c : node.attributes().Text("equation")) {
+  for (const char c : node.attributes().Get("equation").text) {
     if (c != ' ') equation += c;
   }
   const std::size_t arrow = equation.find("->");

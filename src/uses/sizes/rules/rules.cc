@@ -101,7 +101,7 @@ Dim Recurrent(const NodeView& node) {
   const Op plain = node.row().like;
   const std::int64_t gates = plain == Op::kLSTM ? 4 : plain == Op::kGRU ? 3 : 1;
   const std::int64_t directions =
-      node.attributes().Text("direction") == "bidirectional" ? 2 : 1;
+      node.attributes().Get("direction").text == "bidirectional" ? 2 : 1;
   const bool known =
       (*data)[2].known() || weight == nullptr || weight->size() != 3;
   const Dim in = known ? (*data)[2] : weight->back();

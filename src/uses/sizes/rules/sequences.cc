@@ -33,6 +33,21 @@ Sequence SequenceOf(std::vector<Shape> items) {
   return sequence;
 }
 
+// A position in `sequence` from its begin; -1 if it is not known, or not one of
+// `count` places.
+std::int64_t PositionIn(const Sequence& sequence, Dim position,
+                        std::int64_t count) {
+  if (!position.IsNumber()) return -1;
+  const auto size = static_cast<std::int64_t>(sequence.items.size());
+  const std::int64_t at = position.number();
+  const std::int64_t from_begin = at < 0 ? at + size : at;
+  return from_begin < count ? from_begin : -1;
+}
+
+}  // namespace
+
+namespace shape {
+
 Facts Construct(const NodeView& node) {
   std::vector<Shape> items;
   for (std::size_t i = 0; i < node.inputs() && node.Input(i) != nullptr; ++i) {
@@ -100,17 +115,6 @@ Facts SplitTo(const NodeView& node) {
   return GivesSequence(std::move(sequence), type);
 }
 
-// A position in `sequence` from its begin; -1 if it is not known, or not one of
-// `count` places.
-std::int64_t PositionIn(const Sequence& sequence, Dim position,
-                        std::int64_t count) {
-  if (!position.IsNumber()) return -1;
-  const auto size = static_cast<std::int64_t>(sequence.items.size());
-  const std::int64_t at = position.number();
-  const std::int64_t from_begin = at < 0 ? at + size : at;
-  return from_begin < count ? from_begin : -1;
-}
-
 Facts ItemAt(const NodeView& node) {
   Facts facts = {{.type = node.InputType(0)}};
   const Sequence* const sequence = node.InputSequence(0);
@@ -126,7 +130,8 @@ Facts ItemAt(const NodeView& node) {
   return facts;
 }
 
-Facts Changed(const NodeView& node, bool insert) {
+Facts Changed(const NodeView& node) {
+  const bool insert = node.op() == Op::kSequenceInsert;
   const Sequence* const before = node.InputSequence(0);
   const std::int32_t type =
       node.InputType(0) != 0 ? node.InputType(0) : node.InputType(1);
@@ -160,29 +165,13 @@ Facts Changed(const NodeView& node, bool insert) {
   return GivesSequence(std::move(sequence), type);
 }
 
-}  // namespace
+Facts EmptySequence(const NodeView& node) {
+  return GivesSequence(SequenceOf({}),
+                       static_cast<std::int32_t>(node.Int("dtype", kFloat)));
+}
 
-namespace shape {
-
-Facts Sequences(const NodeView& node) {
-  switch (node.op()) {
-    case Op::kSequenceConstruct:
-      return Construct(node);
-    case Op::kSequenceEmpty:
-      return GivesSequence(
-          SequenceOf({}), static_cast<std::int32_t>(node.Int("dtype", kFloat)));
-    case Op::kSplitToSequence:
-      return SplitTo(node);
-    case Op::kSequenceAt:
-      return ItemAt(node);
-    case Op::kSequenceInsert:
-      return Changed(node, true);
-    case Op::kSequenceErase:
-      return Changed(node, false);
-    default:
-      break;
-  }
-  // Optional, OptionalGetElement: what they hold.
+// Optional, OptionalGetElement: what they hold.
+Facts Held(const NodeView& node) {
   Facts facts = {node.InputFact(0)};
   if (const Sequence* const sequence = node.InputSequence(0)) {
     facts[0].sequence = std::make_shared<Sequence>(*sequence);

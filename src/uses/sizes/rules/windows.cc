@@ -19,7 +19,7 @@ Window WindowOf(const NodeView& node, Sizes kernel) {
                 .strides = attributes.IntList("strides").value_or(Ints()),
                 .dilations = attributes.IntList("dilations").value_or(Ints()),
                 .pads = attributes.IntList("pads").value_or(Ints()),
-                .auto_pad = attributes.Text("auto_pad"),
+                .auto_pad = attributes.Get("auto_pad").text,
                 .ceiling = attributes.Int("ceil_mode", 0) != 0};
   window.strides.resize(rank, 1);
   window.dilations.resize(rank, 1);
@@ -212,8 +212,10 @@ Facts Resize(const NodeView& node, const Shape& data) {
   const bool old = node.op() == Op::kUpsample || node.inputs() == 2;
   Sizes sizes;
   std::vector<Number> scales;
-  if (const auto floats = node.attributes().FloatList("scales")) {
-    for (const float scale : *floats) scales.push_back(NumberOf(double{scale}));
+  if (const Attribute given = node.attributes().Get("scales");
+      given.has_reals()) {
+    for (const float scale : given.reals)
+      scales.push_back(NumberOf(double{scale}));
   } else if (const auto small = node.SmallInput(old ? 1 : 2)) {
     scales = small->elements;
   }
@@ -222,7 +224,9 @@ Facts Resize(const NodeView& node, const Shape& data) {
     scales.clear();
   }
   const Ints axes = node.attributes().IntList("axes").value_or(FirstAxes(rank));
-  if (node.attributes().Text("keep_aspect_ratio_policy").starts_with("not_") ||
+  if (node.attributes()
+          .Get("keep_aspect_ratio_policy")
+          .text.starts_with("not_") ||
       (sizes.size() != axes.size() && scales.size() != axes.size())) {
     return GivesOwn(node, rank);
   }
