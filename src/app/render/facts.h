@@ -9,7 +9,6 @@
 #ifndef ONNX_TAG_APP_RENDER_FACTS_H_
 #define ONNX_TAG_APP_RENDER_FACTS_H_
 
-#include <utility>
 #include <vector>
 
 #include "app/render/render.h"

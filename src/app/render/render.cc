@@ -454,6 +454,12 @@ std::string ErrorText(const std::exception& error) {
 }
 
 std::string XmlText(std::string_view text, std::size_t longest) {
+  constexpr std::array<std::pair<char, std::string_view>, 5> kEntities = {
+      {{'&', "&amp;"},
+       {'<', "&lt;"},
+       {'>', "&gt;"},
+       {'"', "&quot;"},
+       {'\'', "&apos;"}}};
   std::string xml;
   const std::string printable = Printable(text, longest);
   for (std::size_t at = 0; at < printable.size(); ++at) {
@@ -463,25 +469,10 @@ std::string XmlText(std::string_view text, std::size_t longest) {
       at += 2;
       continue;
     }
-    switch (rest[0]) {
-      case '&':
-        xml += "&amp;";
-        break;
-      case '<':
-        xml += "&lt;";
-        break;
-      case '>':
-        xml += "&gt;";
-        break;
-      case '"':
-        xml += "&quot;";
-        break;
-      case '\'':
-        xml += "&apos;";
-        break;
-      default:
-        xml += rest[0];
-    }
+    const auto entity =
+        std::find_if(kEntities.begin(), kEntities.end(),
+                     [&](const auto& one) { return one.first == rest[0]; });
+    xml += entity == kEntities.end() ? rest.substr(0, 1) : entity->second;
   }
   return xml;
 }
@@ -499,6 +490,59 @@ std::string UriText(std::string_view path) {
     }
   }
   return uri;
+}
+
+namespace {
+
+// Each character of `special` as %XX.
+std::string Encoded(std::string_view text, std::string_view special) {
+  std::string result;
+  for (const char c : text) {
+    if (special.find(c) == std::string_view::npos) {
+      result += c;
+    } else {
+      result += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return result;
+}
+
+std::string Escaped(const std::string& text, std::string_view how) {
+  if (how == "json") return JsonText(text);
+  if (how == "uri") return JsonText(UriText(text));
+  if (how == "percent") return Encoded(text, "%\r\n");
+  if (how == "property") return Encoded(Printable(text, 4000), "%\r\n:,");
+  if (how == "xml") return XmlText(text);
+  std::vector<std::string> lines;
+  for (const std::string_view line : Split(text, '\n')) {
+    lines.push_back(XmlText(line));
+  }
+  return Join(lines, "\n");
+}
+
+}  // namespace
+
+std::string Filled(std::string_view text, const Values& values) {
+  std::string filled;
+  while (!text.empty()) {
+    const std::size_t open = std::min(text.find('{'), text.size());
+    filled += text.substr(0, open);
+    text.remove_prefix(open);
+    if (text.empty()) break;
+    const std::string_view word = text.substr(1, text.find('}') - 1);
+    const std::size_t colon = word.find(':');
+    const auto value = values.find(word.substr(0, colon));
+    if (value == values.end()) {
+      filled += '{';
+      text.remove_prefix(1);
+      continue;
+    }
+    filled += colon == word.npos
+                  ? value->second
+                  : Escaped(value->second, word.substr(colon + 1));
+    text.remove_prefix(word.size() + 2);
+  }
+  return filled;
 }
 
 }  // namespace onnx_tag

@@ -5,6 +5,7 @@
 
 #include <exception>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -50,6 +51,11 @@ std::string XmlText(std::string_view text, std::size_t longest = 4000);
 
 // A path as a URI reference: all but letters, digits and "-._~/" as %XX.
 std::string UriText(std::string_view path);
+
+// `text` with values in place of its words: "{path}", or "{path:xml}" escaped
+// as xml, json, uri, percent, property or lines. Other braces stay.
+using Values = std::map<std::string_view, std::string>;
+std::string Filled(std::string_view text, const Values& values);
 
 }  // namespace onnx_tag
 

@@ -4,11 +4,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 
 #include "app/render/render.h"
 #include "file/io/paths.h"
+#include "generated/ci_formats.h"
 
 namespace onnx_tag {
 namespace {
@@ -26,18 +28,6 @@ std::string TotalsText(const RunTotals& totals) {
   std::string text = Count(totals.all_files(), "file");
   if (!counts.empty()) text += ": " + Join(counts);
   return text + totals.line;
-}
-
-// What the formats of CI say of the facts: coverage, sure_coverage and
-// found_coverage.
-Datum::Members Coverages(const Datum::Members& facts) {
-  Datum::Members members;
-  for (const auto& [key, value] : facts) {
-    if (key.ends_with("coverage") && !value.IsNull()) {
-      members.emplace_back(key, value);
-    }
-  }
-  return members;
 }
 
 // People: a line for each file, what is wrong on standard error.
@@ -133,204 +123,130 @@ class JsonReporter : public Reporter {
   Terminal& terminal_;
 };
 
-// ---------------------------------------------------------------- JUnit
-// XmlText() line by line.
-std::string XmlLines(std::string_view text) {
-  std::vector<std::string> lines;
-  for (const std::string_view line : Split(text, '\n')) {
-    lines.push_back(XmlText(line));
-  }
-  return Join(lines, "\n");
-}
-
-// A test suite with a case for each file, as Jenkins, GitLab and their like
-// read it.
-class JunitReporter : public Reporter {
+// ---------------------------------------------------------------- CI
+// A format of data/ci_formats.txt.
+class CiReporter : public Reporter {
  public:
-  explicit JunitReporter(Terminal& terminal) : terminal_(terminal) {}
-
-  void File(const FileReport& report) override {
-    cases_ += fmt::format(
-        "    <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\">\n",
-        XmlText(ParentFolder(report.path)), XmlText(report.path),
-        report.seconds);
-    const Datum::Members coverages = Coverages(report.facts);
-    if (!coverages.empty()) cases_ += "      <properties>\n";
-    for (const auto& [key, value] : coverages) {
-      cases_ += fmt::format("        <property name=\"{}\" value=\"{}\"/>\n",
-                            key, JsonText(value));
-    }
-    if (!coverages.empty()) cases_ += "      </properties>\n";
-    for (const Finding& finding : report.findings) {
-      cases_ += fmt::format(
-          "      <failure type=\"gate\" message=\"{0}\">{0}</failure>\n",
-          XmlText(finding.Text()));
-    }
-    if (report.status == FileStatus::kFailed) {
-      const std::string first = report.error.substr(0, report.error.find('\n'));
-      cases_ += fmt::format(
-          "      <error type=\"exit {}\" message=\"{}\">{}</error>\n",
-          static_cast<int>(report.exit_code), XmlText(first),
-          XmlLines(report.error));
-    } else {
-      std::string said = Message("{}: {}", report.path, Ours{report.line});
-      for (const std::string& warning : report.warnings) {
-        said += "; warning: " + warning;
+  CiReporter(std::string_view format, Terminal& terminal)
+      : terminal_(terminal) {
+    for (const std::string_view line : Split(kCiFormats, '\n')) {
+      const std::vector<std::string_view> words = Split(line, ' ');
+      if (words[0] != format) continue;
+      std::string& text = parts_[words[1]];
+      text = line.substr(words[0].size() + words[1].size() + 2);
+      for (std::size_t at = 0; (at = text.find("\\n", at)) != text.npos;) {
+        text.replace(at, 2, "\n");
       }
-      cases_ +=
-          fmt::format("      <system-out>{}</system-out>\n", XmlText(said));
     }
-    cases_ += "    </testcase>\n";
+    if (parts_.contains("between")) between_ = parts_["between"] + " ";
   }
-
-  void End(const RunTotals& totals) override {
-    terminal_.EndProgress();
-    const std::uint64_t run =
-        totals.all_files() - totals.Of(FileStatus::kNotRun);
-    const std::string counts = fmt::format(
-        "tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{:.3f}\"", run,
-        totals.Of(FileStatus::kFindings), totals.Of(FileStatus::kFailed),
-        totals.seconds);
-    terminal_.Out(
-        fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                    "<testsuites name=\"onnx-tag\" {0}>\n"
-                    "  <testsuite name=\"onnx-tag\" {0} skipped=\"0\">\n{1}"
-                    "  </testsuite>\n</testsuites>\n",
-                    counts, cases_));
-  }
-
- private:
-  Terminal& terminal_;
-  std::string cases_;  // the counts come first in the file
-};
-
-// ---------------------------------------------------------------- GitHub
-// Each character of `special` as %XX.
-std::string Encoded(std::string_view text, std::string_view special) {
-  std::string result;
-  for (const char c : text) {
-    if (special.find(c) == std::string_view::npos) {
-      result += c;
-    } else {
-      result += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return result;
-}
-
-// Workflow commands, which GitHub shows at the file they name.
-//
-// Nothing else of a model is printed: a name like "::set-env" at the start of
-// a line would be a command, too.
-class GithubReporter : public Reporter {
- public:
-  explicit GithubReporter(Terminal& terminal) : terminal_(terminal) {}
 
   void File(const FileReport& report) override {
+    std::string said = Message("{}: {}", report.path, Ours{report.line});
     for (const std::string& warning : report.warnings) {
-      Say("warning", report.path, "weights", warning);
+      said += "; warning: " + warning;
     }
-    for (const Finding& finding : report.findings) {
+    const std::string& error = report.error;
+    Values values = {
+        {"path", report.path},
+        {"folder", ParentFolder(report.path)},
+        {"seconds", Seconds(report.seconds)},
+        {"said", said},
+        {"code", std::to_string(static_cast<int>(report.exit_code))},
+        {"first", error.substr(0, error.find('\n'))},
+        {"coverages", CoveragesOf(report.facts)}};
+    std::vector<std::string> items;
+    const auto add = [&](std::string_view part, std::string_view level,
+                         const Finding& finding) {
       const bool gate = finding.rule.empty() || finding.rule == "gate";
-      Say("error", report.path, gate ? "gate failed" : finding.rule,
-          finding.Text());
-    }
-    if (report.status == FileStatus::kFailed) {
-      Say("error", report.path, "not tagged", report.error);
-    }
-  }
-
-  void End(const RunTotals& totals) override {
-    terminal_.EndProgress();
-    std::string text = TotalsText(totals);
-    std::string coverages;
-    for (const auto& [key, value] : Coverages(totals.facts)) {
-      coverages += "; " + key + " " + JsonText(value);
-    }
-    text.insert(std::min(text.find('\n'), text.size()), coverages);
-    terminal_.Out("onnx-tag: " + text + "\n");
-  }
-
- private:
-  // A line break would end the message; a colon or a comma also a property.
-  void Say(std::string_view command, const std::string& path,
-           std::string_view title, const std::string& message) {
-    terminal_.Out(fmt::format("::{} file={},title=onnx-tag%3A {}::{}\n",
-                              command,
-                              Encoded(Printable(path, 4000), "%\r\n:,"), title,
-                              Encoded(message, "%\r\n")));
-    terminal_.Flush();
-  }
-
-  Terminal& terminal_;
-};
-
-// ---------------------------------------------------------------- SARIF
-// SARIF 2.1.0, as GitHub's code scanning and editors read it.
-class SarifReporter : public Reporter {
- public:
-  explicit SarifReporter(Terminal& terminal) : terminal_(terminal) {}
-
-  void File(const FileReport& report) override {
+      values["rule"] = gate ? "gate" : finding.rule;
+      values["title"] = gate ? "gate failed" : finding.rule;
+      values["level"] = level;
+      values["message"] = finding.message;
+      values["text"] = finding.Text();
+      values["where"] = finding.where;
+      values["place"] = finding.where.empty() ? "" : Make("where", values);
+      rules_.insert(values["rule"]);
+      Add(Make(parts_.contains(part) ? part : "item", values), items);
+    };
     for (const std::string& warning : report.warnings) {
-      Add(report.path, "warning", {"weights", "", warning});
+      add("warning", "warning", {"weights", "", warning});
     }
     for (const Finding& finding : report.findings) {
-      Add(report.path, "error", finding);
+      add("finding", "error", finding);
     }
     if (report.status == FileStatus::kFailed) {
-      Add(report.path, "error", {"failed", "", report.error});
+      add("failed", "error", {"failed", "", error});
+    } else {
+      Add(Make("passed", values), items);
+    }
+    values["items"] = Join(items, between_);
+    const std::string file =
+        parts_.contains("file") ? Make("file", values) : values["items"];
+    if (parts_["end"].find("{files}") != std::string::npos) {
+      Add(file, files_);
+    } else if (!file.empty()) {
+      terminal_.Out(file);
+      terminal_.Flush();
     }
   }
 
   void End(const RunTotals& totals) override {
     terminal_.EndProgress();
-    Datum::List rules;
+    const std::string coverages = CoveragesOf(totals.facts);
+    std::string text = TotalsText(totals);
+    text.insert(std::min(text.find('\n'), text.size()), coverages);
+    const auto count = [&](FileStatus status) {
+      return std::to_string(totals.Of(status));
+    };
+    std::vector<std::string> rules;
     for (const std::string& rule : rules_) {
-      rules.push_back(Datum::Object({{"id", rule}}));
+      rules.push_back(Make("rule", {{"rule", rule}}));
     }
-    const Datum driver =
-        Datum::Object({{"name", "onnx-tag"}, {"rules", std::move(rules)}});
-    Datum run = Datum::Object({{"tool", Datum::Object({{"driver", driver}})},
-                               {"results", std::move(results_)}});
-    Datum::Members coverages = Coverages(totals.facts);
-    if (!coverages.empty()) {
-      run.Set("properties", Datum::Object(std::move(coverages)));
-    }
-    terminal_.Out(
-        JsonText(Datum::Object(
-            {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
-             {"version", "2.1.0"},
-             {"runs", Datum::List{run}}})) +
-        "\n");
+    Values values = {{"run", std::to_string(totals.all_files() -
+                                            totals.Of(FileStatus::kNotRun))},
+                     {"findings", count(FileStatus::kFindings)},
+                     {"failed", count(FileStatus::kFailed)},
+                     {"seconds", Seconds(totals.seconds)},
+                     {"coverages", coverages},
+                     {"totals", text},
+                     {"rules", Join(rules, between_)},
+                     {"files", Join(files_, between_)}};
+    values["counts"] = Make("counts", values);
+    terminal_.Out(Make("end", values));
   }
 
  private:
-  void Add(const std::string& path, std::string_view level,
-           const Finding& finding) {
-    const std::string rule = finding.rule.empty() ? "gate" : finding.rule;
-    rules_.insert(rule);
-    // A model has no lines, but code scanning asks for one.
-    Datum location = Datum::Object(
-        {{"physicalLocation",
-          Datum::Object(
-              {{"artifactLocation", Datum::Object({{"uri", UriText(path)}})},
-               {"region", Datum::Object({{"startLine", 1}})}})}});
-    if (!finding.where.empty()) {
-      location.Set(
-          "logicalLocations",
-          Datum::List{Datum::Object({{"fullyQualifiedName", finding.where}})});
+  static std::string Seconds(double seconds) {
+    return fmt::format("{:.3f}", seconds);
+  }
+  static void Add(std::string text, std::vector<std::string>& texts) {
+    if (!text.empty()) texts.push_back(std::move(text));
+  }
+
+  // Coverage, sure_coverage and found_coverage.
+  std::string CoveragesOf(const Datum::Members& facts) const {
+    std::vector<std::string> each;
+    for (const auto& [key, value] : facts) {
+      if (!key.ends_with("coverage") || value.IsNull()) continue;
+      each.push_back(
+          Make("coverage", {{"key", key}, {"value", JsonText(value)}}));
     }
-    results_.push_back(
-        Datum::Object({{"ruleId", rule},
-                       {"level", level},
-                       {"message", Datum::Object({{"text", finding.message}})},
-                       {"locations", Datum::List{std::move(location)}}}));
+    return each.empty() ? ""
+                        : Make("coverages", {{"each", Join(each, between_)}});
+  }
+
+  // The part with its words replaced; "" if the format has no such part.
+  std::string Make(std::string_view part, const Values& values) const {
+    const auto at = parts_.find(part);
+    return at == parts_.end() ? "" : Filled(at->second, values);
   }
 
   Terminal& terminal_;
+  std::map<std::string_view, std::string> parts_;
+  std::string between_;
   std::set<std::string> rules_;
-  Datum::List results_;
+  std::vector<std::string> files_;  // that are written at the end
 };
 
 }  // namespace
@@ -372,17 +288,12 @@ void ReportAlone(const std::string& path, const std::string& line,
 
 std::unique_ptr<Reporter> MakeReporter(ReportFormat format, Terminal& terminal,
                                        bool data_on_stdout) {
-  switch (format) {
-    case ReportFormat::kJson:
-      return std::make_unique<JsonReporter>(terminal);
-    case ReportFormat::kJunit:
-      return std::make_unique<JunitReporter>(terminal);
-    case ReportFormat::kGithub:
-      return std::make_unique<GithubReporter>(terminal);
-    case ReportFormat::kSarif:
-      return std::make_unique<SarifReporter>(terminal);
-    case ReportFormat::kText:
-      break;
+  if (format == ReportFormat::kJson) {
+    return std::make_unique<JsonReporter>(terminal);
+  }
+  if (IsForCi(format)) {
+    return std::make_unique<CiReporter>(
+        kReportFormatNames[static_cast<std::size_t>(format)], terminal);
   }
   return std::make_unique<TextReporter>(terminal, data_on_stdout);
 }

@@ -1,92 +1,56 @@
 #include "core/query/fields.h"
 
+#include <algorithm>
 #include <array>
+#include <map>
+#include <vector>
 
+#include "base/text.h"
+#include "base/word_list.h"
+#include "generated/query_fields.h"
 #include "onnx_tag/tagging.h"
 
 namespace onnx_tag::query {
-namespace {
 
-constexpr std::array<std::string_view, 2> kAttentionWords = {"self", "cross"};
-
-// In the order of Field.
-constexpr FieldInfo kFields[] = {
-    {Field::kModule, "module", "the module of the node", '.'},
-    {Field::kUnder, "under", "the module or a module above it", '.'},
-    {Field::kOrigin, "origin", "another module of a fused node", '.'},
-    {.field = Field::kClass,
-     .name = "class",
-     .help = "the module's class",
-     .has_none = true},
-    {.field = Field::kClassConfidence,
-     .name = "class_confidence",
-     .help = "how sure the class is",
-     .ordered = true,
-     .words = kConfidenceNames},
-    {Field::kWithin, "within", "the class of the module, or of one around it"},
-    {Field::kTag, "tag", "the hierarchy tag", '/'},
-    {Field::kRole, "role", "the role path: the tag without the family name",
-     '/'},
-    {.field = Field::kType,
-     .name = "type",
-     .help = "the purpose of the node",
-     .words = kRoleTypeNames},
-    {.field = Field::kTypeConfidence,
-     .name = "type_confidence",
-     .help = "how sure the type is",
-     .ordered = true,
-     .words = kConfidenceNames},
-    {.field = Field::kComponent,
-     .name = "component",
-     .help = "the part of that type: query, softmax, up",
-     .has_none = true},
-    {.field = Field::kAttention,
-     .name = "attention",
-     .help = "self or cross",
-     .has_none = true,
-     .words = kAttentionWords},
-    {.field = Field::kLayer,
-     .name = "layer",
-     .help = "the layer's index",
-     .ordered = true,
-     .has_none = true},
-    {Field::kOp, "op", "the operator"},
-    {Field::kName, "name", "the node's name", '/'},
-    {.field = Field::kConfidence,
-     .name = "confidence",
-     .help = "low < medium < high < certain",
-     .ordered = true,
-     .words = kConfidenceNames},
-    {.field = Field::kSource,
-     .name = "source",
-     .help = "the kind of evidence for the tag",
-     .words = kSourceNames},
-    // No separator: the folders above a file depend on the machine.
-    {.field = Field::kFile,
-     .name = "file",
-     .help = "the file of Python code that made the node",
-     .has_none = true},
-    {.field = Field::kLine,
-     .name = "line",
-     .help = "the line in that file; line=350..420 is a range",
-     .ordered = true,
-     .has_none = true},
-    {Field::kUntagged, "untagged", "used alone: nodes without a module"},
-};
-
-}  // namespace
-
-std::span<const FieldInfo> Fields() { return kFields; }
+std::span<const FieldInfo> Fields() {
+  static constexpr std::array<std::string_view, 2> kAttentionWords = {"self",
+                                                                      "cross"};
+  static const std::vector<FieldInfo> fields = [] {
+    const std::map<std::string_view, std::span<const std::string_view>> lists =
+        {{"-", {}},
+         {"attention", kAttentionWords},
+         {"confidence", kConfidenceNames},
+         {"source", kSourceNames},
+         {"type", kRoleTypeNames}};
+    std::vector<FieldInfo> all;
+    for (const auto& row : RowsOf(kQueryFields, "field")) {
+      const std::vector<std::string_view> flags = Split(row[2], ',');
+      const auto has = [&](std::string_view flag) {
+        return std::find(flags.begin(), flags.end(), flag) != flags.end();
+      };
+      all.push_back({.field = static_cast<Field>(all.size()),
+                     .name = row[0],
+                     .help = Join(std::span(row).subspan(4), " "),
+                     .separator = row[1] == "-" ? '\0' : row[1][0],
+                     .ordered = has("ordered"),
+                     .has_none = has("none"),
+                     .words = lists.at(row[3])});
+    }
+    return all;
+  }();
+  return fields;
+}
 
 const FieldInfo* FindField(std::string_view name) {
-  for (const FieldInfo& info : kFields) {
-    if (info.name == name) return &info;
-  }
-  return nullptr;
+  const auto fields = Fields();
+  const auto at =
+      std::find_if(fields.begin(), fields.end(),
+                   [&](const FieldInfo& info) { return info.name == name; });
+  return at == fields.end() ? nullptr : &*at;
 }
 
 const FieldInfo& InfoOf(Field field) {
-  return kFields[static_cast<std::size_t>(field)];
+  return Fields()[static_cast<std::size_t>(field)];
 }
 
 }  // namespace onnx_tag::query

@@ -3,6 +3,7 @@
 #define ONNX_TAG_CORE_QUERY_FIELDS_H_
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "core/query/parser.h"
@@ -12,7 +13,7 @@ namespace onnx_tag::query {
 struct FieldInfo {
   Field field;
   std::string_view name;
-  std::string_view help;
+  std::string help;
   // The separator that `*` does not match; 0 if there is none.
   char separator = 0;
   bool ordered = false;   // < and > make sense

@@ -7,7 +7,6 @@
 #include <array>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "app/cli/command_table.h"
 

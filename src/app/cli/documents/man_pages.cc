@@ -7,6 +7,7 @@
 #include "app/commands/commands.h"
 #include "base/text.h"
 #include "core/query/fields.h"
+#include "generated/exit_status.h"
 #include "generated/man_page.h"
 
 namespace onnx_tag::cli {
@@ -101,15 +102,6 @@ std::string Fields() {
   return text;
 }
 
-constexpr std::string_view kExitStatus =
-    ".SH EXIT STATUS\n"
-    ".TP\n0\nsuccess\n"
-    ".TP\n1\nsuccess with findings: a gate failed, models differ, no match\n"
-    ".TP\n2\ninvalid usage, or an invalid query, rules file or recording\n"
-    ".TP\n3\nthe input is not a readable model\n"
-    ".TP\n4\nan output could not be written\n"
-    ".TP\n5\nsome of several models failed\n";
-
 }  // namespace
 
 std::string OverviewPage() {
@@ -121,7 +113,7 @@ std::string OverviewPage() {
                        command.help);
     }
   }
-  commands += kExitStatus;
+  commands.append(kExitStatus).append("\n");
   return Head("onnx-tag",
               "find the module that produced each node of an ONNX file") +
          WithCommands(kManPage, commands);
@@ -151,8 +143,8 @@ std::string CommandPage(const Command& command) {
     text += Roff(line) + "\n";
   }
   text += ".fi\n";
-  text += kExitStatus;
-  text += ".SH SEE ALSO\n\\fBonnx\\-tag\\fR(1)\n";
+  text.append(kExitStatus);
+  text += "\n.SH SEE ALSO\n\\fBonnx\\-tag\\fR(1)\n";
   return text;
 }
 

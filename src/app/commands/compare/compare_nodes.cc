@@ -6,7 +6,9 @@
 #include <optional>
 
 #include "app/commands/compare/compare.h"
+#include "base/parse_number.h"
 #include "base/text.h"
+#include "base/word_list.h"
 #include "core/graph/operators.h"
 #include "file/model/attributes.h"
 #include "file/model/element_types.h"
@@ -14,7 +16,7 @@
 #include "file/model/onnx_fields.h"
 #include "file/model/tensor_data.h"
 #include "file/wire/field_reader.h"
-#include "uses/sizes/formula_text.h"
+#include "generated/command_words.h"
 #include "uses/sizes/value_facts.h"
 
 namespace onnx_tag {
@@ -72,32 +74,12 @@ std::string ValueText(const Attribute& attribute) {
 }
 
 // Whether leaving out a number with a fraction means this value.
-bool IsDefaultReal(Op op, std::string_view name, float real) {
-  struct Default {
-    Op op;  // kNone: any
-    std::string_view name;
-    float real;
-  };
-  static constexpr Default kDefaults[] = {
-      {Op::kLeakyRelu, "alpha", 0.01F},
-      {Op::kHardSigmoid, "alpha", 0.2F},
-      {Op::kHardSigmoid, "beta", 0.5F},
-      {Op::kLRN, "alpha", 0.0001F},
-      {Op::kLRN, "beta", 0.75F},
-      {Op::kSelu, "alpha", 1.67326319F},
-      {Op::kSelu, "gamma", 1.05070102F},
-      {Op::kShrink, "lambd", 0.5F},
-      {Op::kShrink, "bias", 0},
-      {Op::kDropout, "ratio", 0.5F},
-      {Op::kBatchNormalization, "momentum", 0.9F},
-      {Op::kResize, "cubic_coeff_a", -0.75F},
-      {Op::kNone, "epsilon", 1e-05F},
-      {Op::kNone, "alpha", 1},
-      {Op::kNone, "beta", 1},
-      {Op::kNone, "bias", 1}};
-  for (const Default& one : kDefaults) {
-    if (one.name != name || (one.op != Op::kNone && one.op != op)) continue;
-    return std::abs(real - one.real) <= 1e-6F * std::abs(one.real);
+bool IsDefaultReal(std::string_view op, std::string_view name, float real) {
+  static const auto rows = RowsOf(kCommandWords, "default");
+  for (const auto& row : rows) {
+    if (row[0] != name || !IsOneOf(row[2], {"*", op})) continue;
+    const auto value = static_cast<float>(ParseDouble(row[1]));
+    return std::abs(real - value) <= 1e-6F * std::abs(value);
   }
   return real == 0;
 }
@@ -116,12 +98,11 @@ bool IsDefault(std::string_view op, std::string_view name,
     return attribute.text == "NOTSET" || attribute.text == "forward";
   }
   if (attribute.number) {
-    const bool one = name == "keepdims" || name == "group" ||
-                     name == "stash_type" || name == "saturate" ||
-                     name == "largest" || name == "sorted";
+    const bool one = IsOneOf(name, {"keepdims", "group", "stash_type",
+                                    "saturate", "largest", "sorted"});
     return *attribute.number == (one ? 1 : 0);
   }
-  return attribute.real && IsDefaultReal(FindOp(op), name, *attribute.real);
+  return attribute.real && IsDefaultReal(op, name, *attribute.real);
 }
 
 // One attribute of both nodes; either may be missing.

@@ -4,13 +4,17 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "app/commands/profile/kernels.h"
 #include "app/commands/read/modules.h"
 #include "app/commands/read/nodes.h"
+#include "app/render/render.h"
+#include "base/word_list.h"
 #include "core/hierarchy/name_parts.h"
 #include "core/hierarchy/roll_up.h"
 #include "core/tagging/words.h"
+#include "generated/command_words.h"
 
 namespace onnx_tag {
 namespace {
@@ -330,38 +334,25 @@ bool IsTable(const ProfileReport& report) {
 KernelAdvice ProfileAdvice(const ProfileReport& report,
                            const ProfileOptions& options) {
   const auto& providers = report.placement.providers;
-  if (IsTable(report)) {
-    return {"the table is of another version of the model, or of another tool",
-            {}};
-  }
-  if (!providers.empty() && providers.front().name == "TensorRT") {
-    return {"TensorRT made layers of several nodes, with names of their own",
-            {"trtexec --onnx=" + options.model +
-                 " --profilingVerbosity=detailed --exportProfile=" +
-                 options.profile.file + " --exportLayerInfo=layers.json",
-             fmt::format("onnx-tag profile {} {} --layers layers.json",
-                         options.model, options.profile.file)}};
-  }
-  if (!providers.empty() && providers.front().name == "OpenVINO") {
-    return {"OpenVINO made them: conversions, and parts of an operator", {}};
-  }
-  if (!providers.empty() && providers.front().name == "QNN") {
-    if (!options.profile.op_trace.empty()) {
-      return {"ONNX Runtime or QNN made them: conversions and layouts", {}};
-    }
-    return {"QNN made them; its trace of operators names their nodes",
-            {fmt::format("onnx-tag profile {} {} --op-trace qnn_op_trace.json",
-                         options.model, options.profile.file)}};
-  }
+  std::string maker = IsTable(report)     ? "table"
+                      : providers.empty() ? "-"
+                                          : providers.front().name;
+  if (maker == "QNN" && !options.profile.op_trace.empty()) maker += "-traced";
   std::string base = options.model;
   if (base.ends_with(".onnx")) base.resize(base.size() - 5);
-  return {
-      "ONNX Runtime made them while it optimized the model; save that model "
-      "(Python: options.optimized_model_filepath = \"" +
-          base + ".opt.onnx\") and copy the tags to it",
-      {fmt::format("onnx-tag transfer {} {}.opt.onnx", options.model, base),
-       fmt::format("onnx-tag profile {}.opt.tagged.onnx {}", base,
-                   options.profile.file)}};
+  const Values values = {{"model", options.model},
+                         {"profile", options.profile.file},
+                         {"base", base}};
+  const auto rows = [&](std::string_view list) {
+    std::vector<std::string> lines;
+    for (const auto& row : RowsOf(kCommandWords, list)) {
+      if (row[0] != maker) continue;
+      lines.push_back(Filled(Join(std::span(row).subspan(1), " "), values));
+    }
+    return lines;
+  };
+  if (rows("kernels").empty()) maker = "-";
+  return {rows("kernels").front(), rows("step")};
 }
 
 std::string FallbackName(const TaggedModel& model,

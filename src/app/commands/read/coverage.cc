@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 #include "app/commands/read/modules.h"
 #include "base/glob.h"
+#include "base/word_list.h"
 #include "core/hierarchy/name_parts.h"
+#include "generated/command_words.h"
 
 namespace onnx_tag {
 namespace {
@@ -108,29 +111,14 @@ std::string FirstOf(const std::vector<std::string>& modules) {
   return text;
 }
 
-struct Framework {
-  std::string_view producer;  // how the file's producer begins
-  std::string_view name;
-};
-
 // The framework of the file, if it is not PyTorch; or "".
 std::string_view FrameworkOf(std::string_view dialect,
                              std::string_view producer) {
-  if (dialect == "paddle") return "PaddlePaddle";
-  if (dialect == "tf2onnx") return "TensorFlow";
-  constexpr std::array<Framework, 9> kFrameworks = {{
-      {"PaddlePaddle", "PaddlePaddle"},
-      {"tf2onnx", "TensorFlow"},
-      {"keras2onnx", "Keras"},
-      {"skl2onnx", "scikit-learn"},
-      {"mxnet", "MXNet"},
-      {"CNTK", "CNTK"},
-      {"chainer", "Chainer"},
-      {"MATLAB", "MATLAB"},
-      {"OnnxMLTools", "OnnxMLTools"},
-  }};
-  for (const Framework& framework : kFrameworks) {
-    if (producer.starts_with(framework.producer)) return framework.name;
+  for (const auto& row : RowsOf(kCommandWords, "dialect")) {
+    if (row[0] == dialect) return row[1];
+  }
+  for (const auto& row : RowsOf(kCommandWords, "producer")) {
+    if (producer.starts_with(row[0])) return row[1];
   }
   return "";
 }
@@ -138,20 +126,16 @@ std::string_view FrameworkOf(std::string_view dialect,
 // A sentence or two.
 std::string AdviceFor(std::string_view dialect, std::string_view producer) {
   const std::string_view framework = FrameworkOf(dialect, producer);
-  if (framework == "TensorFlow" || framework == "Keras") {
-    return "Convert the SavedModel again with tf2onnx: it keeps the names of\n"
-           "layers. Rules (--rules FILE) can name modules of any file.";
+  std::vector<std::string> lines;
+  for (const auto& row : RowsOf(kCommandWords, "advice")) {
+    if (row[0] != (framework.empty() ? "-" : framework)) continue;
+    lines.push_back(Join(std::span(row).subspan(1), " "));
   }
-  if (!framework.empty()) {
-    return fmt::format(
-        "The exporter of {} does not write paths\nof layers. Rules (--rules "
-        "FILE) can name the modules of such a file.",
-        framework);
-  }
-  return "Tag the file that the exporter wrote, before optimizers and\n"
-         "quantizers change it. Or export it again: torch.onnx.export of torch "
-         ">= 2.5 keeps\nmodule names; dynamo=True also keeps classes. A module "
-         "map (--hierarchy FILE)\nhelps with any file.";
+  if (!lines.empty()) return Join(lines, "\n");
+  return fmt::format(
+      "The exporter of {} does not write paths\nof layers. Rules (--rules "
+      "FILE) can name the modules of such a file.",
+      framework);
 }
 
 // In [0, 1]; 1 for a model without nodes.

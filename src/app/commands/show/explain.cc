@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <unordered_set>
 
 #include "app/commands/commands.h"
@@ -14,11 +15,13 @@
 #include "app/commands/read/tagged_model.h"
 #include "app/render/facts.h"
 #include "app/render/render.h"
+#include "base/word_list.h"
 #include "core/graph/operators.h"
 #include "core/hierarchy/name_parts.h"
 #include "core/tagging/module_format.h"
 #include "core/tagging/words.h"
 #include "file/model/model_file.h"
+#include "generated/command_words.h"
 #include "mapping/mapping/observed_mapping.h"
 
 namespace onnx_tag {
@@ -28,40 +31,23 @@ namespace {
 // What a role's type is called. A role with an owner names the part first:
 // "the query of layer 0's self-attention".
 struct TypePhrase {
-  std::string_view noun;
-  bool owns_parts;
+  std::string noun;  // "": it has none
+  bool owns_parts = false;
 };
 
-// In the order of RoleType.
-constexpr std::array<TypePhrase, kRoleTypeNames.size()> kTypePhrases = {{
-    {"attention", true},
-    {"feed-forward network", true},
-    {"normalization", false},
-    {"embedding", false},
-    {"position encoding", false},
-    {"pooling", true},
-    {"output head", true},
-    {"convolution", false},
-    {"recurrent network", true},
-    {"state-space block", true},
-    {"activation", false},
-    {"residual connection", false},
-    {"expert routing", true},
-    {"adapter", true},
-    {"cache", true},
-    {"mask", true},
-    {"computation of a shape", false},
-    {"constant", false},
-    {"quantization", false},
-    {"", false},
-}};
+TypePhrase PhraseOf(RoleType type) {
+  static const auto rows = RowsOf(kCommandWords, "type");
+  for (const auto& row : rows) {
+    if (row[0] != EnumToWord(kRoleTypeNames, type)) continue;
+    return {Join(std::span(row).subspan(2), " "), row[1] == "owns"};
+  }
+  return {};
+}
 
 // A part that a product projects.
 bool IsProjected(std::string_view part) {
-  constexpr std::array<std::string_view, 5> kProjected = {
-      "query", "key", "value", "query, key and value", "output"};
-  return std::find(kProjected.begin(), kProjected.end(), part) !=
-         kProjected.end();
+  return IsOneOf(part,
+                 {"query", "key", "value", "query, key and value", "output"});
 }
 
 // Whether the operator does what the role is about, rather than helping.
@@ -129,7 +115,7 @@ std::string OwnerText(const Role& role, std::string_view noun) {
 
 // "is the query projection of layer 0's self-attention"
 std::string WhatItDoes(const Role& role, std::string_view op) {
-  const TypePhrase& phrase = kTypePhrases[static_cast<std::size_t>(role.type)];
+  const TypePhrase phrase = PhraseOf(role.type);
   if (phrase.noun.empty()) return "";
   const bool core = IsCore(role, op);
   const std::string part = PartText(role);
