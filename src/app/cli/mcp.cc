@@ -7,8 +7,6 @@
 // no handshake: each request names the revision, and results have more members.
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <optional>
 
 #include "app/cli/command_table.h"
 #include "app/commands/commands.h"
@@ -66,22 +64,12 @@ struct Request {
   bool is_new = false;  // of the new revision
 };
 
-// Calls `use(reader, key)` for each member; it takes the value.
-void ForEachMember(
-    std::string_view object,
-    const std::function<void(json::Reader&, std::string_view)>& use) {
-  json::Reader reader(object);
-  reader.BeginObject();
-  std::string_view key;
-  while (reader.NextMember(key)) use(reader, key);
-}
-
 // The text of a member; "" if there is none.
 std::string MemberOf(std::string_view object, std::string_view name) {
   std::string found;
-  ForEachMember(object, [&](json::Reader& reader, std::string_view key) {
-    const std::string_view text = reader.Skip();
-    if (key == name) found = text;
+  json::Reader reader(object);
+  reader.ForEachMember([&](std::string_view key) {
+    if (key == name) found = reader.Skip();
   });
   return found;
 }
@@ -93,16 +81,11 @@ std::string StringMemberOf(std::string_view object, std::string_view name) {
 
 Request ReadRequest(std::string_view line) {
   Request request;
-  ForEachMember(line, [&](json::Reader& reader, std::string_view key) {
-    if (key == "id") {
-      request.id = reader.Skip();
-    } else if (key == "method") {
-      request.method = reader.String();
-    } else if (key == "params") {
-      request.params = reader.Skip();
-    } else {
-      reader.Skip();
-    }
+  json::Reader reader(line);
+  reader.ForEachMember([&](std::string_view key) {
+    if (key == "id") request.id = reader.Skip();
+    if (key == "method") request.method = reader.String();
+    if (key == "params") request.params = reader.Skip();
   });
   const std::string meta = MemberOf(request.params, "_meta");
   request.is_new = !meta.empty() && !MemberOf(meta, kRevisionKey).empty();
@@ -114,7 +97,8 @@ Request ReadRequest(std::string_view line) {
 Words WordsFor(const Tool& tool, std::string_view arguments) {
   Words words = {std::string(tool.name)};
   std::vector<std::string> given(tool.arguments.size());
-  ForEachMember(arguments, [&](json::Reader& reader, std::string_view key) {
+  json::Reader reader(arguments);
+  reader.ForEachMember([&](std::string_view key) {
     const auto at =
         std::find_if(tool.arguments.begin(), tool.arguments.end(),
                      [&](const Argument& one) { return one.name == key; });

@@ -5,26 +5,14 @@
 #include <set>
 #include <tuple>
 
+#include "file/model/field_kinds.h"
 #include "file/model/onnx_fields.h"
-#include "file/wire/field_reader.h"
 
 namespace onnx_tag {
 namespace {
 
 std::string_view WithoutDefaultDomain(std::string_view domain) {
   return domain == "ai.onnx" ? std::string_view() : domain;
-}
-
-// The model leaves it out: only calls need it.
-std::string_view OverloadOf(const Model& model, NodeId node) {
-  std::string_view overload;
-  wire::FieldReader reader(model.NodeBytes(node));
-  for (wire::Field field; reader.Next(field);) {
-    if (field.number == onnx::NodeProto::kOverload && field.IsBytes()) {
-      overload = field.bytes;
-    }
-  }
-  return overload;
 }
 
 }  // namespace
@@ -68,8 +56,11 @@ void FunctionCalls::FindCalls(const Model& model) {
   }
   for (const NodeId node : model.Nodes()) {
     if (!names.contains({model.Domain(node), model.OpType(node)})) continue;
-    const auto found = by_name.find(
-        {model.Domain(node), model.OpType(node), OverloadOf(model, node)});
+    // The model leaves overloads out: only calls need them.
+    const std::string_view overload =
+        model::LastOf(model.NodeBytes(node), onnx::NodeProto::kOverload);
+    const auto found =
+        by_name.find({model.Domain(node), model.OpType(node), overload});
     if (found == by_name.end()) continue;
     const FunctionId function = found->second;
     calls_.push_back({.node = node, .function = function});

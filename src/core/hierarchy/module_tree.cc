@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <utility>
 
 #include "base/hash.h"
 #include "core/hierarchy/name_parts.h"

@@ -1,8 +1,6 @@
 // Tested by tests/core/tagging/sidecar_test.cc.
 #include "core/tagging/node_json.h"
 
-#include <algorithm>
-
 #include "core/tagging/words.h"
 
 namespace onnx_tag {

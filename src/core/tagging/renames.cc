@@ -1,7 +1,5 @@
 #include "core/tagging/renames.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <stdexcept>
 #include <unordered_set>

@@ -3,7 +3,6 @@
 #define ONNX_TAG_CORE_TAGGING_TAG_WRITER_H_
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>

@@ -7,7 +7,6 @@
 #define ONNX_TAG_FILE_JSON_WRITER_H_
 
 #include <concepts>
-#include <cstdint>
 #include <string>
 #include <string_view>
 

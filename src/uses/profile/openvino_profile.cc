@@ -102,32 +102,21 @@ Profile ReadGraph(Bytes text) {
 Profile ReadList(Bytes text) {
   Collector collector("OpenVINO");
   json::Reader reader(text, ErrorKind::kInput);
-  reader.BeginArray();
-  while (reader.NextItem()) {
-    std::string name;
-    std::string op;
-    std::string status;
+  reader.ForEachItem([&] {
+    std::string name, op, status;
     double time = -1;
     json::Place place = reader.Here();
-    reader.BeginObject();
-    std::string_view key;
-    while (reader.NextMember(key)) {
-      if (key == "node_name") {
-        name = reader.String();
-      } else if (key == "node_type") {
-        op = reader.String();
-      } else if (key == "status") {
-        status = reader.String();
-      } else if (key == "real_time") {
-        place = reader.Here();
-        time = reader.Number();
-      } else {
-        reader.Skip();
-      }
-    }
-    if (!status.ends_with("EXECUTED")) continue;
+    reader.ForEachMember([&](std::string_view key) {
+      if (key == "node_name") name = reader.String();
+      if (key == "node_type") op = reader.String();
+      if (key == "status") status = reader.String();
+      if (key != "real_time") return;
+      place = reader.Here();
+      time = reader.Number();
+    });
+    if (!status.ends_with("EXECUTED")) return;
     collector.Add({name}, op, time, [&] { return reader.Where(place); });
-  }
+  });
   return collector.Take();
 }
 

@@ -2,7 +2,6 @@
 #ifndef ONNX_TAG_APP_COMMANDS_BATCH_BATCH_PROGRESS_H_
 #define ONNX_TAG_APP_COMMANDS_BATCH_BATCH_PROGRESS_H_
 
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <mutex>

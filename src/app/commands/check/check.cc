@@ -1,6 +1,5 @@
 // What is wrong with the tags of a model.
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 #include <unordered_map>

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -432,22 +431,16 @@ class Comparison {
         ++to.altered[Message("{} weight values", op_b)];
       }
     }
-    if (!to.untagged && RoleA(a) != RoleB(b)) {
-      ++to.roles;
-    }
+    if (!to.untagged && RoleOf(a_, a) != RoleOf(b_, b)) ++to.roles;
   }
 
   // Attention kinds are in sidecars and not in tagged models.
-  static Role Comparable(Role role) {
+  static Role RoleOf(const TaggedModel& model, NodeId node) {
+    const Tagging& tagging = model.tagging();
+    Role role = tagging.roles[tagging.tags[node].role];
     role.attention_kind = AttentionKind::kNone;
     role.confidence = Confidence::kLow;
     return role;
-  }
-  Role RoleA(NodeId node) const {
-    return Comparable(a_.tagging().roles[a_.tagging().tags[node].role]);
-  }
-  Role RoleB(NodeId node) const {
-    return Comparable(b_.tagging().roles[b_.tagging().tags[node].role]);
   }
   ModuleDifference& RowA(NodeId node) {
     const Tag& tag = a_.tagging().tags[node];

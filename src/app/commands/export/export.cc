@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -372,23 +371,20 @@ class GraphmlWriter {
   const IdVector<ModuleId, std::uint32_t> places_;
 };
 
-// Modules as nested clusters.
-void WriteDot(const TaggedModel& model, const Sink& write) {
-  DotWriter(model, write).Run();
-}
-
-// Nodes of the model and modules as nodes of one flat graph, which every reader
-// understands: `contains` edges for the tree, `data` edges for values.
-void WriteGraphml(const TaggedModel& model, const Sink& write) {
-  GraphmlWriter(model, write).Run();
+// DOT has modules as nested clusters. GraphML has nodes of the model and
+// modules as nodes of one flat graph, which every reader understands:
+// `contains` edges for the tree, `data` edges for values.
+template <typename GraphWriter>
+void WriteGraph(const TaggedModel& model, const Sink& write) {
+  GraphWriter(model, write).Run();
 }
 
 using Writer = void (*)(const TaggedModel&, const Sink&);
 
 // In the order of ExportFormat.
 constexpr std::array<Writer, kExportFormatNames.size()> kWriters = {
-    WriteGraphml, WriteDot, WriteTsv<Format::kTsv>, WriteNetron,
-    WriteSidecarOf};
+    WriteGraph<GraphmlWriter>, WriteGraph<DotWriter>, WriteTsv<Format::kTsv>,
+    WriteNetron, WriteSidecarOf};
 
 }  // namespace
 

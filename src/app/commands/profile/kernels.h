@@ -2,7 +2,6 @@
 #ifndef ONNX_TAG_APP_COMMANDS_PROFILE_KERNELS_H_
 #define ONNX_TAG_APP_COMMANDS_PROFILE_KERNELS_H_
 
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <unordered_map>
 
 #include "app/commands/profile/profile_report.h"
 #include "core/graph/neighbours.h"

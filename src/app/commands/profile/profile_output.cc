@@ -9,7 +9,6 @@
 #include "app/commands/profile/kernels.h"
 #include "app/commands/profile/profile_report.h"
 #include "app/commands/read/modules.h"
-#include "app/commands/read/nodes.h"
 #include "app/render/facts.h"
 #include "app/render/render.h"
 #include "core/tagging/version.h"

@@ -1,7 +1,5 @@
 #include "app/commands/read/nodes.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <optional>
 

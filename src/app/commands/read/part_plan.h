@@ -4,7 +4,6 @@
 #define ONNX_TAG_APP_COMMANDS_READ_PART_PLAN_H_
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 

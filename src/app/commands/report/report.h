@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "app/commands/compare/compare.h"
 #include "app/commands/profile/kernels.h"

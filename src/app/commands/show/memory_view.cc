@@ -1,8 +1,6 @@
 // Tested by tests/app/commands/show_sizes_test.cc.
 #include "app/commands/show/memory_view.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <set>
 #include <utility>

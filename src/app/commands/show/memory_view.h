@@ -3,7 +3,6 @@
 #define ONNX_TAG_APP_COMMANDS_SHOW_MEMORY_VIEW_H_
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "app/commands/read/model_sizes.h"

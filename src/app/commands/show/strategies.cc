@@ -1,6 +1,6 @@
-#include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "app/commands/commands.h"
@@ -14,19 +14,10 @@
 namespace onnx_tag {
 namespace {
 
-std::string_view NeedText(Need need) {
-  switch (need) {
-    case Need::kHierarchy:
-      return "better with --hierarchy";
-    case Need::kTrace:
-      return "needs --trace";
-    case Need::kFx:
-      return "needs --fx or the metadata of a dynamo export";
-    case Need::kNothing:
-      break;
-  }
-  return "";
-}
+// In the order of Need.
+constexpr std::array<std::string_view, 4> kNeedTexts = {
+    "", "better with --hierarchy", "needs --trace",
+    "needs --fx or the metadata of a dynamo export"};
 
 // How far two strategies say the same.
 struct Agreement {
@@ -156,7 +147,8 @@ Result List() {
               {}};
   Datum::List list;
   for (const StrategyInfo& strategy : Strategies()) {
-    const std::string_view need = NeedText(strategy.need);
+    const std::string_view need =
+        kNeedTexts[static_cast<std::size_t>(strategy.need)];
     table.rows.push_back({strategy.name, strategy.help});
     if (!need.empty()) table.rows.push_back({"", need});
     list.push_back(Datum::Object({{"name", strategy.name},

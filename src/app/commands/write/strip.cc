@@ -1,7 +1,4 @@
 // The commands that take something out of a model: `strip` and `scrub`.
-#include <fmt/core.h>
-
-#include <memory>
 
 #include "app/commands/commands.h"
 #include "app/commands/output/destinations.h"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -16,8 +15,6 @@
 #include "core/tagging/words.h"
 #include "file/json/writer.h"
 #include "mapping/mapping/laws.h"
-#include "onnx_tag/error.h"
-#include "onnx_tag/mapping.h"
 
 namespace onnx_tag {
 namespace {

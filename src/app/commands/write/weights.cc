@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <optional>
 
 #include "app/commands/commands.h"
 #include "app/commands/output/destinations.h"
