@@ -256,12 +256,12 @@ class Projector {
            program_[steps_[id]].weights.empty();
   }
 
-  // Whether it computes no data, and only nodes of other modules read it.
+  // Whether it computes no data, and only nodes read it that the file says are
+  // of other modules.
   bool IsReadElsewhere(NodeTokenId id) const {
     const auto is_elsewhere = [&](NodeTokenId reader) {
-      const ModuleId module =
-          said_[reader] == kNo<ModuleId> ? modules_[reader] : said_[reader];
-      return module != kNo<ModuleId> && !tree_.IsAncestor(modules_[id], module);
+      return said_[reader] != kNo<ModuleId> &&
+             !tree_.IsAncestor(modules_[id], said_[reader]);
     };
     return !tokens_[id].depends_on_input && !readers_[id].empty() &&
            std::all_of(readers_[id].begin(), readers_[id].end(), is_elsewhere);
