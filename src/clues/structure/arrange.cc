@@ -4,8 +4,6 @@
 #include <map>
 #include <optional>
 
-#include "base/jaccard.h"
-
 namespace onnx_tag {
 
 namespace structure {
@@ -146,86 +144,6 @@ class Arranger {
     tree_[copy].copies = static_cast<std::uint32_t>(copies);
     tree_[copy].like = like;
     return copy;
-  }
-
-  // Chains that are alike, side by side, that end in the same sum or
-  // concatenation, or all in outputs: the branches of a pyramid, heads.
-  void FillSiblings(Range range, FoundId module, UnitSpan units) {
-    constexpr double kAlike = 0.7;
-    constexpr std::uint32_t kFewest = 3;  // nodes
-    struct Chain {
-      Range atoms;
-      bool whole = true;
-    };
-    std::vector<bool> taken(range.last - range.first + 1, false);
-    for (const Unit& unit : units) {
-      if ((!unit.residual || unit.closed) && unit.role != Role::kAttention) {
-        continue;
-      }
-      for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
-        taken[i - range.first] = true;
-      }
-    }
-    std::vector<Chain> chains;
-    std::vector<std::size_t> of(taken.size(), chains.max_size());
-    for (std::uint32_t i = range.first; i <= range.last; ++i) {
-      if (taken[i - range.first]) continue;
-      const auto ins = atoms_.ins(i);
-      const std::uint32_t from = ins.size() == 1 ? ins[0] : i;
-      const std::size_t chain =
-          from < i && from >= range.first && atoms_.outs(from).size() == 1
-              ? of[from - range.first]
-              : chains.max_size();
-      if (chain == chains.max_size()) {
-        if (ins.size() > 1) continue;
-        of[i - range.first] = chains.size();
-        chains.push_back({{i, i}});
-        continue;
-      }
-      Chain& grown = chains[chain];
-      grown.whole &= grown.atoms.last + 1 == i;
-      grown.atoms.last = i;
-      of[i - range.first] = chain;
-    }
-    std::map<std::uint32_t, std::vector<Range>> groups;  // by end
-    for (Chain& chain : chains) {
-      const auto outs = atoms_.outs(chain.atoms.last);
-      if (!chain.whole || outs.size() > 1) continue;
-      const std::uint32_t end = outs.empty() ? range.last + 1 : outs[0];
-      if (end <= range.last && atoms_.ins(end).size() < 2) continue;
-      while (chain.atoms.last > chain.atoms.first &&
-             (atoms_.Kind(chain.atoms.last) == AtomKind::kNeutral ||
-              atoms_.Kind(chain.atoms.last) == AtomKind::kPool)) {
-        --chain.atoms.last;
-      }
-      if (atoms_.Heavies(chain.atoms) > 0 &&
-          atoms_.NodesIn(chain.atoms) >= kFewest) {
-        groups[end].push_back(chain.atoms);
-      }
-    }
-    for (const auto& [end, ranges] : groups) {
-      const std::vector<Token> first = atoms_.Bag(ranges.front());
-      std::vector<Range> alike;
-      for (const Range other : ranges) {
-        if (Jaccard(atoms_.Bag(other), first) >= kAlike) alike.push_back(other);
-      }
-      if (alike.size() < 2) continue;
-      FillCopies(alike, 0, tree_.New(module, FoundKind::kBranch));
-    }
-  }
-
-  // The last `own` atoms of a copy are in none of its parts.
-  void FillCopies(const std::vector<Range>& copies, std::uint32_t own,
-                  FoundId list) {
-    for (std::size_t i = 0; i < copies.size(); ++i) {
-      const FoundId copy =
-          NewCopy(list, i, copies.size(), Compare(copies[0], copies[i]));
-      Put(copies[i], copy);
-      for (const Unit& part :
-           units_.Find({copies[i].first, copies[i].last - own})) {
-        FillLeaf(part, copy);
-      }
-    }
   }
 
   // Nothing is repeated. Linear layers behind convolutions are another part; if
@@ -428,7 +346,6 @@ class Arranger {
         FillLeaf(*unit, module);
       }
     }
-    FillSiblings(range, module, units);
   }
 
   // A value, a chain that is made of it, and their sum: the blocks of a branch.
@@ -451,7 +368,16 @@ class Arranger {
       }
     }
     if (blocks.empty()) return;
-    FillCopies(blocks, 1, tree_.New(module, FoundKind::kBlock));
+    const FoundId list = tree_.New(module, FoundKind::kBlock);
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      const Range block = blocks[i];
+      const FoundId copy =
+          NewCopy(list, i, blocks.size(), Compare(blocks[0], block));
+      Put(block, copy);
+      for (const Unit& part : units_.Find({block.first, block.last - 1})) {
+        FillLeaf(part, copy);
+      }
+    }
   }
 
   void FillClosed(const Unit& unit, FoundId module) {

@@ -210,14 +210,9 @@ class Repeats {
              items[i - 1].transition;
     };
     std::vector<std::size_t> complete(n + 1, 0);
-    std::vector<std::size_t> one_dimensional(n + 1, 0);
     for (std::size_t i = n; i-- > 0 && !deep;) {
       if (!items[i].transition && IsComplete(unit(i))) {
         complete[i] = complete[i + 1] + 1;
-      }
-      if (!unit(i).residual && units_.Heavies(unit(i)) == 1 &&
-          IsOneDimensional(unit(i))) {
-        one_dimensional[i] = one_dimensional[i + 1] + 1;
       }
     }
 
@@ -239,9 +234,8 @@ class Repeats {
         best[i] = gain;
         pick[i] = {i, first, period, end};
       };
-      for (const std::size_t count : {complete[i], one_dimensional[i]}) {
-        if (count < 3) continue;
-        const std::size_t end = i + count;
+      if (complete[i] >= 3) {
+        const std::size_t end = i + complete[i];
         offer(covered(i, end) - kCost + best[end], i + 1, 1, end);
       }
       for (std::size_t k = 1; k <= longest; ++k) {
@@ -426,13 +420,6 @@ class Repeats {
     return false;
   }
 
-  bool IsOneDimensional(const Unit& unit) const {
-    for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
-      if (atoms_.IsHeavyAt(i) && atoms_.KernelRank(i) != 1) return false;
-    }
-    return true;
-  }
-
   // A few convolutions or linear layers in a row are no list of blocks.
   // `rigid`: there are blocks with residual sums, too.
   std::vector<Item> WithoutPlain(std::vector<Item> items, bool rigid) const {
@@ -441,12 +428,8 @@ class Repeats {
       bool plain = false;
       if (item.IsRun()) {
         bool has_runs = false;
-        bool one_dimensional = true;
         for (const std::vector<Item>& copy : item.copies) {
-          for (const Item& part : copy) {
-            has_runs |= part.IsRun();
-            one_dimensional &= part.IsRun() || IsOneDimensional(part.unit);
-          }
+          for (const Item& part : copy) has_runs |= part.IsRun();
         }
         if (has_runs && rigid) {
           for (std::vector<Item>& copy : item.copies) {
@@ -458,8 +441,7 @@ class Repeats {
           const bool few = (period == 1 && copies < 5) ||
                            (period == 2 && copies < (rigid ? 3u : 5u));
           const std::size_t small = rigid ? 12 : 3 * period;
-          plain = few && atoms_.NodesIn(item.atoms()) < small * copies &&
-                  !(copies > 2 && one_dimensional);
+          plain = few && atoms_.NodesIn(item.atoms()) < small * copies;
         }
       }
       if (!plain) {

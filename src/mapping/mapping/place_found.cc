@@ -226,14 +226,12 @@ class Placer {
   std::string DescribeCopy(FoundId id) const {
     const FoundModule& copy = found_[id];
     const FoundKind list = found_[copy.parent].kind;
-    const std::string_view word = list == FoundKind::kLayers   ? "layer"
-                                  : list == FoundKind::kBranch ? "branch"
-                                                               : "block";
+    const std::string_view word =
+        list == FoundKind::kLayers ? "layer" : "block";
     const Span& span = spans_[id];
     std::string text =
-        fmt::format("{} {} of {} equal {}{}; operators {}-{}", word,
-                    copy.number, copy.copies, word,
-                    word == "branch" ? "es" : "s", span.first, span.last);
+        fmt::format("{} {} of {} equal {}s; operators {}-{}", word, copy.number,
+                    copy.copies, word, span.first, span.last);
     if (copy.like == CopyKind::kOtherWidth) {
       text += fmt::format("; equal to {} 0 but for the width", word);
     } else if (copy.like == CopyKind::kAlike) {

@@ -223,24 +223,6 @@ TEST(BlocksTest, ADetectorIsOneListOfModules) {
   EXPECT_THAT(modules.at("blocks.2.branch.block.0"), SizeIs(5));
 }
 
-TEST(BlocksTest, HeadsThatAreAlikeAreAList) {
-  Net net;
-  std::string x = net.Linear("x", 4, 8);
-  for (int i = 0; i < 2; ++i) x = net.Layer(x, 8);
-  x = net.Norm(x, 8);
-  std::vector<std::uint32_t> first;
-  for (int i = 0; i < 3; ++i) {
-    first.push_back(static_cast<std::uint32_t>(net.graph()->node_size()));
-    const std::string h = net.Node("Tanh", {net.Linear(x, 8, 16)});
-    net.Output(net.Linear(h, 16, 1 + i));
-  }
-  const auto modules = Found(net.model()).Modules();
-  for (std::uint32_t i = 0; i < 3; ++i) {
-    EXPECT_THAT(modules.at("head.branch." + std::to_string(i)),
-                ElementsAreArray(From(first[i], first[i] + 5)));
-  }
-}
-
 TEST(BlocksTest, ACopySaysHowItDiffersFromTheFirst) {
   Net net;
   std::string x = net.Linear("x", 4, 8);

@@ -51,43 +51,6 @@ Path FillRole(const Path& role, const BelowModule& below) {
   return owner;
 }
 
-// The nearest parameters before and after each token, in file order.
-class Neighbours {
- public:
-  explicit Neighbours(const std::vector<Path>& anchors)
-      : before_(anchors.size(), nullptr), behind_(anchors.size(), nullptr) {
-    const Path* last = nullptr;
-    for (std::size_t i = 0; i < anchors.size(); ++i) {
-      if (!anchors[i].empty()) last = &anchors[i];
-      before_[i] = last;
-    }
-    last = nullptr;
-    for (std::size_t i = anchors.size(); i-- > 0;) {
-      if (!anchors[i].empty()) last = &anchors[i];
-      behind_[i] = last;
-    }
-  }
-
-  // Calls are nested: a token between two modules cannot be in a third item of
-  // a list.
-  void CutAtForeignItem(std::uint32_t token, Path& path) const {
-    for (std::size_t k = 0; k < path.size(); ++k) {
-      if (!IsIndex(path[k]) || IsBeside(token, First(path, k + 1))) continue;
-      CutAtItem(k, path);
-      return;
-    }
-  }
-
- private:
-  bool IsBeside(std::uint32_t token, const Path& item) const {
-    return (before_[token] != nullptr && StartsWith(*before_[token], item)) ||
-           (behind_[token] != nullptr && StartsWith(*behind_[token], item));
-  }
-
-  std::vector<const Path*> before_;  // by token; null: none
-  std::vector<const Path*> behind_;
-};
-
 }  // namespace
 
 std::vector<Answer> TransferRoles(const File& file, const Match& match) {
@@ -104,17 +67,14 @@ std::vector<Answer> TransferRoles(const File& file, const Match& match) {
       there.recorded.insert(*paths[i]);
     }
   }
-  const Neighbours neighbours(file.anchors);
   std::vector<Answer> answers(file.graph.tokens().size());
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (!paths[i] || !file.anchors[steps[i].token].empty()) continue;
     for (Path path = *paths[i]; !path.empty(); path.pop_back()) {
       const auto at = below.find(path);
       if (at == below.end()) continue;
-      Path owner = FillRole(path, at->second);
-      neighbours.CutAtForeignItem(steps[i].token, owner);
       answers[steps[i].token] = {
-          std::move(owner), Confidence::kLow,
+          FillRole(path, at->second), Confidence::kLow,
           "has the role of the module that runs this operation"};
       break;
     }
