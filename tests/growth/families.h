@@ -17,7 +17,11 @@ struct Family {
   std::string (*make)(std::uint32_t size, std::uint32_t seed);
 };
 
+// All of them, and those of each file.
 std::span<const Family> Families();
+std::span<const Family> WiringFamilies();
+std::span<const Family> NamesFamilies();
+std::span<const Family> CallsFamilies();
 
 }  // namespace onnx_tag::test
 

@@ -74,6 +74,15 @@ class Graph {
         11, Wire(BytesField(1, name),
                  BytesField(2, BytesField(1, Wire(VarintField(1, 1), shape)))));
   }
+  // An input whose dimensions are all 1.
+  void Ones(std::string_view name, U32 rank) {
+    std::string dims;
+    for (U32 i = 0; i < rank; ++i) dims += BytesField(1, VarintField(1, 1));
+    inputs_ += BytesField(
+        11, Wire(BytesField(1, name),
+                 BytesField(2, BytesField(1, Wire(VarintField(1, 1),
+                                                  BytesField(2, dims))))));
+  }
   void Input(std::string_view name) { inputs_ += BytesField(11, Info(name)); }
   void Output(std::string_view name) { outputs_ += BytesField(12, Info(name)); }
   void Function(std::string_view name, const std::string& node,
@@ -85,6 +94,18 @@ class Graph {
                  BytesField(7, node), BytesField(9, VarintField(2, 17)),
                  BytesField(10, "pkg"),
                  overload.empty() ? "" : BytesField(13, overload)));
+  }
+  // The same with any number of nodes and results.
+  void Function(std::string_view name, const std::vector<std::string>& nodes,
+                const Names& inputs, const Names& outputs,
+                std::string_view more = "") {
+    std::string fields;
+    for (const std::string& input : inputs) fields += BytesField(4, input);
+    for (const std::string& output : outputs) fields += BytesField(5, output);
+    for (const std::string& node : nodes) fields += BytesField(7, node);
+    functions_ += BytesField(
+        25, Wire(BytesField(1, name), fields, BytesField(9, VarintField(2, 17)),
+                 BytesField(10, "pkg"), std::string(more)));
   }
   void Metadata(std::string_view key, std::string_view value) {
     metadata_ += BytesField(14, Entry(key, value));
@@ -131,6 +152,39 @@ class Graph {
       opsets_;
   U32 nodes_ = 0;
 };
+
+inline std::string V(U32 i) { return "v" + std::to_string(i); }
+
+// v0 -> v1 -> ... with an operator and a name for each step.
+template <typename Op, typename Name>
+std::string Chain(U32 n, U32 seed, Op op, Name name) {
+  Graph graph(seed);
+  for (U32 i = 0; i < n; ++i) {
+    graph.Step(op(graph, i), V(i), V(i + 1), name(graph, i));
+  }
+  graph.Input("v0");
+  graph.Output(V(n));
+  return graph.Model();
+}
+
+inline std::string_view AnyOpOf(Graph& graph, U32) { return graph.AnyOp(); }
+
+inline std::string NoName(Graph&, U32) { return ""; }
+
+// A product with the weight `name` for each step.
+template <typename Name>
+std::string Products(U32 n, U32 seed, Name name,
+                     const std::vector<U32>& dims = {8, 8},
+                     std::string_view op = "MatMul") {
+  Graph graph(seed);
+  for (U32 i = 0; i < n; ++i) {
+    graph.Weight(name(i), dims);
+    graph.Add(op, {V(i), name(i)}, {V(i + 1)});
+  }
+  graph.Input("v0");
+  graph.Output(V(n));
+  return graph.Model();
+}
 
 }  // namespace onnx_tag::test
 

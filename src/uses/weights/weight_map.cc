@@ -335,7 +335,10 @@ class Mapper {
     for (const NodeId node : model_.Consumers(tensor.value)) {
       const std::span<const ValueId> inputs = model_.Inputs(node);
       const Operator& op = Describe(reader_.ops()[node]);
-      for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
+      // Further ones are data; a wide Concat may have thousands.
+      const std::size_t slots =
+          std::min<std::size_t>(inputs.size(), Operator::kMostInputs);
+      for (std::size_t slot = 0; slot < slots; ++slot) {
         if (op.Input(slot) != Operand::kQuantized &&
             op.Input(slot) != Operand::kQkvWeight) {
           continue;
