@@ -291,15 +291,17 @@ class Projector {
   }
 
   // Whether it transposes the data that a layer reads: the layer transposes
-  // only its weight.
+  // only its weight. What the second layer of one recorded LSTM gives has no
+  // step, but is connected with the first.
   bool IsBefore(NodeTokenId id) const {
     const auto& sources = tokens_[id].sources;
     return tokens_[id].op == Op::kTranspose && tokens_[id].depends_on_input &&
            HasMatrix(program_[steps_[id]].weights) &&
-           std::none_of(sources.begin(), sources.end(),
-                        [&](NodeTokenId source) {
-                          return steps_[source] == steps_[id];
-                        });
+           std::none_of(
+               sources.begin(), sources.end(), [&](NodeTokenId source) {
+                 return steps_[source] == steps_[id] ||
+                        (steps_[source] == kNo<StepId> && by_head_[source]);
+               });
   }
 
   // Whether it computes no data, as its operation does, and is not connected
