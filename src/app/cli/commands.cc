@@ -6,7 +6,6 @@
 #include <array>
 
 #include "app/cli/command_table.h"
-#include "app/cli/documents/documents.h"
 #include "base/parse_number.h"
 #include "base/text.h"
 #include "onnx_tag/error.h"

@@ -5,9 +5,9 @@
 #include "core/tagging/node_json.h"
 #include "core/tagging/parameter_counts.h"
 #include "core/tagging/sidecar.h"
-#include "core/tagging/version.h"
 #include "core/tagging/words.h"
 #include "file/json/writer.h"
+#include "generated/version.h"
 
 namespace onnx_tag {
 namespace {

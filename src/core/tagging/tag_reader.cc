@@ -5,7 +5,6 @@
 
 #include "base/text.h"
 #include "core/tagging/module_format.h"
-#include "core/tagging/module_table.h"
 #include "core/tagging/node_json.h"
 #include "core/tagging/role_index.h"
 #include "core/tagging/tag_format.h"

@@ -1,8 +1,8 @@
 // Reads types and shapes of weights and values, but only the first bytes of
 // weight data.
 // Tested by tests/file/model/reader_test.cc.
-#include "file/model/check_message.h"
 #include "file/model/field_kinds.h"
+#include "file/model/message_walk.h"
 #include "file/model/onnx_fields.h"
 #include "file/model/reader.h"
 

@@ -1,8 +1,7 @@
-#include "uses/sizes/evaluation.h"
-
 #include <algorithm>
 
 #include "uses/sizes/dim.h"
+#include "uses/sizes/formulas.h"
 
 namespace onnx_tag::sizes {
 namespace {

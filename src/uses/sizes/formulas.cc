@@ -9,7 +9,6 @@
 
 #include "base/hash.h"
 #include "uses/sizes/dim.h"
-#include "uses/sizes/formula_text.h"
 
 namespace onnx_tag::sizes {
 namespace {

@@ -235,6 +235,48 @@ inline float ScaleOf(const Symbol& symbol) {
 }
 Dim ScaledDown(std::int64_t size, float number);
 
+class Evaluation {
+ public:
+  explicit Evaluation(const Formulas& formulas) : formulas_(formulas) {}
+
+  // A dimension without a number stays unknown, and what depends on it.
+  void Set(SymbolId symbol, std::int64_t number);
+
+  // A number, over 2^63, or unknown.
+  Dim operator()(Dim dim) const;
+  Dim operator()(const Term& term) const;
+
+ private:
+  Dim ValueOf(SymbolId symbol) const;
+  Dim Compute(Dim dim) const;
+
+  const Formulas& formulas_;
+  mutable std::vector<Dim> values_;        // by symbol
+  mutable std::vector<bool> is_computed_;  // by symbol
+  mutable std::vector<SymbolId> computed_;
+  mutable std::unordered_map<FormulaId, Dim> known_;
+};
+
+// Every digit: "2·batch·sequence² + 1"; "?" for unknown, "over 2^63".
+std::string FormulaText(const Formulas& formulas, Dim dim);
+
+// The terms that are largest for these numbers, at most so many, with short
+// numbers: "1.31 M·batch·sequence + 512·batch·sequence² + 3 smaller terms".
+std::string LeadingText(const Formulas& formulas, Dim dim,
+                        const Evaluation& numbers, std::size_t most = 3);
+
+// What a derived symbol stands for: "ceil(height/16)", "min(sequence, 512)".
+// Its name for other symbols.
+std::string DefinitionText(const Formulas& formulas, const Symbol& symbol);
+
+// A name with operators in it, such as "cache+seq", in quotes.
+std::string QuotedName(std::string_view name);
+
+// The dimension that exporters write as text: "past + sequence", "2*batch",
+// "(256//s77)", "floor(h/2)". All words in it must be dimensions that
+// `formulas` knows; else the result is unknown.
+Dim ParseFormula(Formulas& formulas, std::string_view text);
+
 }  // namespace onnx_tag::sizes
 
 #endif  // ONNX_TAG_USES_SIZES_FORMULAS_H_

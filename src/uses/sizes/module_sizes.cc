@@ -6,7 +6,6 @@
 
 #include "core/graph/constant_weights.h"
 #include "core/hierarchy/roll_up.h"
-#include "core/tagging/call_modules.h"
 #include "core/tagging/parameter_counts.h"
 #include "file/model/element_types.h"
 #include "file/model/tensor_data.h"

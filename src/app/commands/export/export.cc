@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "core/graph/neighbours.h"
 #include "core/tagging/module_format.h"
-#include "core/tagging/module_table.h"
 #include "core/tagging/tag_format.h"
 #include "core/tagging/words.h"
 #include "onnx_tag/error.h"

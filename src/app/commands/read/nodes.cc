@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "base/parse_number.h"
-#include "core/query/fields.h"
 #include "core/query/matcher.h"
 #include "core/query/parser.h"
 #include "core/tagging/words.h"

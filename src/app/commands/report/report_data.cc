@@ -8,10 +8,10 @@
 #include "app/commands/read/tagged_model.h"
 #include "app/commands/report/report.h"
 #include "app/commands/report/report_tables.h"
-#include "app/render/facts.h"
+#include "app/render/render.h"
 #include "core/tagging/module_format.h"
 #include "file/model/element_types.h"
-#include "uses/sizes/formula_text.h"
+#include "uses/sizes/formulas.h"
 
 namespace onnx_tag {
 namespace {

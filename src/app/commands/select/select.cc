@@ -8,7 +8,6 @@
 #include "app/commands/read/part_plan.h"
 #include "app/commands/select/dialects.h"
 #include "app/commands/select/layer_rules.h"
-#include "app/render/facts.h"
 #include "app/render/render.h"
 #include "core/graph/operators.h"
 #include "core/tagging/words.h"

@@ -13,7 +13,6 @@
 #include "app/commands/read/modules.h"
 #include "app/commands/read/nodes.h"
 #include "app/commands/read/tagged_model.h"
-#include "app/render/facts.h"
 #include "app/render/render.h"
 #include "base/word_list.h"
 #include "core/graph/operators.h"

@@ -7,7 +7,7 @@
 #include "app/commands/output/destinations.h"
 #include "app/commands/read/coverage.h"
 #include "app/commands/read/tagged_model.h"
-#include "app/render/facts.h"
+#include "app/render/render.h"
 #include "file/model/model_file.h"
 #include "onnx_tag/error.h"
 

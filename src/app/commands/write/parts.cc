@@ -15,7 +15,7 @@
 #include "app/commands/read/nodes.h"
 #include "app/commands/read/part_plan.h"
 #include "app/commands/write/new_models.h"
-#include "app/render/facts.h"
+#include "app/render/render.h"
 #include "core/hierarchy/roll_up.h"
 #include "core/tagging/words.h"
 #include "file/io/paths.h"

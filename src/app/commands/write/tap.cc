@@ -9,7 +9,7 @@
 #include "app/commands/output/destinations.h"
 #include "app/commands/read/nodes.h"
 #include "app/commands/write/new_models.h"
-#include "app/render/facts.h"
+#include "app/render/render.h"
 #include "base/glob.h"
 #include "core/graph/graph_facts.h"
 #include "core/graph/order.h"
@@ -20,7 +20,7 @@
 #include "file/wire/encoding.h"
 #include "uses/edit/graph_edit.h"
 #include "uses/edit/part.h"
-#include "uses/sizes/formula_text.h"
+#include "uses/sizes/formulas.h"
 
 namespace onnx_tag {
 namespace {

@@ -7,8 +7,6 @@
 #include "app/commands/commands.h"
 #include "app/commands/output/destinations.h"
 #include "app/commands/write/new_models.h"
-#include "app/commands/write/refit.h"
-#include "app/commands/write/slots.h"
 #include "core/tagging/tag_format.h"
 #include "core/tagging/words.h"
 #include "file/model/element_types.h"
