@@ -224,8 +224,7 @@ class Parser {
                    : "expected a field, such as module, type or op");
     }
     if (const FieldInfo* info = FindField(now_.text)) return *info;
-    std::vector<std::string_view> names;
-    for (const FieldInfo& info : Fields()) names.push_back(info.name);
+    const std::vector<std::string_view> names = NamesOf(Fields());
     Complain(Message(
         "unknown field '{}'{}", now_.text,
         DidYouMean(now_.text, names, "; the fields are " + Join(names))));
@@ -401,15 +400,9 @@ std::span<const FieldInfo> Fields() {
 }
 
 const FieldInfo* FindField(std::string_view name) {
-  const auto fields = Fields();
-  const auto at =
-      std::find_if(fields.begin(), fields.end(),
-                   [&](const FieldInfo& info) { return info.name == name; });
-  return at == fields.end() ? nullptr : &*at;
+  return FindNamed(Fields(), name);
 }
 
-const FieldInfo& InfoOf(Field field) {
-  return Fields()[static_cast<std::size_t>(field)];
-}
+const FieldInfo& InfoOf(Field field) { return Fields()[Index(field)]; }
 
 }  // namespace onnx_tag::query

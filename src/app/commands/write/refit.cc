@@ -207,13 +207,9 @@ Result Refit(const WeightsOptions& options,
     WriteRefit(options, *refit, inputs, read, terminal, result, path);
   }
   if (!unused.empty()) {
-    std::vector<std::string> lines;
-    for (const std::string& name : unused) {
-      lines.push_back(Message("{}", Short{name, 300}));
-    }
     result.Line("{} of the new checkpoint went into no tensor{}",
-                Count(lines.size(), "changed parameter"),
-                Ours{ListLines(lines)});
+                Count(unused.size(), "changed parameter"),
+                Ours{NameLines(unused)});
   }
   const Table table = RefitTable(refit);
   result.rows.push_back(table);
