@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,8 +79,14 @@ bool HasForeignKey(const Model& model, NodeId node, std::string_view key);
 std::string_view ForeignMetadata(const Model& model, NodeId node,
                                  std::string_view key);
 
+// The first entry with this key; null if there is none.
+const MetadataEntry* FindEntry(std::span<const MetadataEntry> entries,
+                               std::string_view key);
+
 // The entry with the old name of a renamed node; else null.
-const MetadataEntry* OldNameEntry(const Model& model, NodeId node);
+inline const MetadataEntry* OldNameEntry(const Model& model, NodeId node) {
+  return FindEntry(model.Metadata(node), keys::kNodeName);
+}
 
 // The name that the exporter gave the node.
 inline std::string_view ExporterName(const Model& model, NodeId node) {
