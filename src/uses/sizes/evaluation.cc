@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "uses/sizes/dim.h"
-#include "uses/sizes/formulas.h"
 
 namespace onnx_tag::sizes {
 namespace {

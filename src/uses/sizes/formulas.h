@@ -90,8 +90,8 @@ class Formulas {
   // Rounded down. Unknown where b is 0.
   Dim Floor(Dim a, Dim b);
   Dim Ceil(Dim a, Dim b) { return Floor(Plus(a, Minus(b, 1)), b); }
-  Dim Max(Dim a, Dim b);
-  Dim Min(Dim a, Dim b);
+  Dim Max(Dim a, Dim b) { return Extreme(Symbol::Kind::kMax, a, b); }
+  Dim Min(Dim a, Dim b) { return Extreme(Symbol::Kind::kMin, a, b); }
   // Rounded down, as ONNX Runtime computes it in float32.
   Dim Scaled(Dim a, float number);
 
@@ -164,18 +164,27 @@ class Formulas {
     kTimes,
     kQuotient,
     kFloor,
-    kMax,
-    kMin,
-    kDerived,  // and the kind of the symbol
+    kExtreme,       // and kMax or kMin
+    kDerived = 16,  // and the kind of the symbol
   };
+  static Action With(Action action, Symbol::Kind kind) {
+    return static_cast<Action>(static_cast<int>(action) +
+                               static_cast<int>(kind));
+  }
 
-  Dim Remember(Action action, Dim a, Dim b, Dim (Formulas::*compute)(Dim, Dim));
-  Dim ComputePlus(Dim a, Dim b);
+  // What `compute()` gave for these operands the first time.
+  template <typename Compute>
+  Dim Remember(Action action, Dim a, Dim b, const Compute& compute) {
+    const Computed key{action, a, b};
+    const auto found = computed_.find(key);
+    if (found != computed_.end()) return found->second;
+    const Dim result = compute();
+    computed_.emplace(key, result);
+    return result;
+  }
   Dim ComputeTimes(Dim a, Dim b);
   Dim ComputeQuotient(Dim a, Dim b);
-  Dim ComputeFloor(Dim a, Dim b);
-  Dim ComputeMax(Dim a, Dim b);
-  Dim ComputeMin(Dim a, Dim b);
+  Dim Extreme(Symbol::Kind kind, Dim a, Dim b);
   Dim FloorByNumber(Dim a, std::int64_t b);
 
   Dim Derived(Symbol::Kind kind, Dim a, Dim b);
@@ -235,6 +244,7 @@ inline float ScaleOf(const Symbol& symbol) {
 }
 Dim ScaledDown(std::int64_t size, float number);
 
+// Formulas with numbers for their dimensions.
 class Evaluation {
  public:
   explicit Evaluation(const Formulas& formulas) : formulas_(formulas) {}
@@ -256,6 +266,8 @@ class Evaluation {
   mutable std::vector<SymbolId> computed_;
   mutable std::unordered_map<FormulaId, Dim> known_;
 };
+
+// Formulas as people write them, and the names of dimensions read as formulas.
 
 // Every digit: "2·batch·sequence² + 1"; "?" for unknown, "over 2^63".
 std::string FormulaText(const Formulas& formulas, Dim dim);
