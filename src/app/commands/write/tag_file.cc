@@ -7,6 +7,7 @@
 
 #include "app/commands/read/coverage.h"
 #include "app/commands/read/tagged_model.h"
+#include "app/render/render.h"
 #include "core/tagging/module_format.h"
 #include "core/tagging/node_json.h"
 #include "core/tagging/sidecar.h"
@@ -165,11 +166,9 @@ Produce NamesOf(const Model& model, const std::vector<std::string>& old_names) {
     for (const NodeId node : model.Nodes()) {
       const std::string& old_name = old_names[Index(node)];
       if (old_name == model[node].name) continue;
-      JsonWriter json;
-      json.BeginObject();
-      json.Key("old").String(old_name).Key("new").String(model[node].name);
-      json.EndObject();
-      sink.Write(json.Take() + "\n");
+      sink.Write(JsonText(Datum::Object(
+                     {{"old", old_name}, {"new", model[node].name}})) +
+                 "\n");
     }
   };
 }
