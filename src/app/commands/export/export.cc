@@ -390,9 +390,8 @@ constexpr std::array<Writer, kExportFormatNames.size()> kWriters = {
 Result RunExport(const ExportOptions& options, Terminal& terminal) {
   const TaggedModel model =
       TaggedModel::Load(options.model, options.source, terminal);
-  const Writer writer =
-      options.safe ? WriteTsv<Format::kTsvSafe>
-                   : kWriters[static_cast<std::size_t>(options.format)];
+  const Writer writer = options.safe ? WriteTsv<Format::kTsvSafe>
+                                     : kWriters[Index(options.format)];
   const MappedFile nothing = MappedFile::FromBytes("", options.model);
   WriteOptions write;
   write.force = options.force;

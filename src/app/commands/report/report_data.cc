@@ -353,7 +353,7 @@ class ModelJson {
         costs_->shapes.formulas().Find(symbol.name));
     return Datum::Object(
         {{"name", Shortened(symbol.name)},
-         {"kind", kKinds[static_cast<std::size_t>(symbol.kind)]},
+         {"kind", kKinds[Index(symbol.kind)]},
          {"number", number.IsNumber() ? Datum(number.number()) : Datum()},
          {"equal", TermsOf(costs_->assumptions.EqualOf(id), rows)},
          {"a", TermsOf(symbol.a, rows)},
