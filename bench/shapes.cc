@@ -16,8 +16,7 @@
 
 #include "onnx_tag/error.h"
 #include "onnx_tag/model.h"
-#include "uses/sizes/evaluation.h"
-#include "uses/sizes/formula_text.h"
+#include "uses/sizes/formulas.h"
 
 namespace {
 

@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <set>
 
-#include "core/tagging/node_names.h"
 #include "core/tagging/tag_format.h"
 #include "core/tagging/tag_writer.h"
 #include "file/wire/field_reader.h"

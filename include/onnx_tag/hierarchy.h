@@ -162,35 +162,28 @@ class ModuleTree {
 
 class ModuleTree::ModuleRange {
  public:
-  class Iterator {
-   public:
-    Iterator(const ModuleTree* tree, std::size_t at) : tree_(tree), at_(at) {
-      Skip();
-    }
-    ModuleId operator*() const { return MakeId<ModuleId>(at_); }
-    Iterator& operator++() {
-      ++at_;
-      Skip();
-      return *this;
-    }
-    bool operator==(const Iterator& other) const { return at_ == other.at_; }
-
-   private:
-    void Skip() {
-      while (at_ < tree_->size() && tree_->IsLeftOut(MakeId<ModuleId>(at_))) {
-        ++at_;
-      }
-    }
-    const ModuleTree* tree_;
-    std::size_t at_;
-  };
-
-  explicit ModuleRange(const ModuleTree* tree) : tree_(tree) {}
-  Iterator begin() const { return Iterator(tree_, 0); }
-  Iterator end() const { return Iterator(tree_, tree_->size()); }
+  explicit ModuleRange(const ModuleTree* tree)
+      : tree_(tree), end_(tree->size()) {
+    Skip();
+  }
+  ModuleRange begin() const { return *this; }
+  EndOfRange end() const { return {}; }
+  bool operator==(EndOfRange) const { return at_ == end_; }
+  ModuleId operator*() const { return MakeId<ModuleId>(at_); }
+  ModuleRange& operator++() {
+    ++at_;
+    Skip();
+    return *this;
+  }
 
  private:
+  void Skip() {
+    while (at_ < end_ && tree_->IsLeftOut(MakeId<ModuleId>(at_))) ++at_;
+  }
+
   const ModuleTree* tree_;
+  std::size_t at_ = 0;
+  std::size_t end_;
 };
 
 inline ModuleTree::ModuleRange ModuleTree::All() const {
@@ -199,30 +192,21 @@ inline ModuleTree::ModuleRange ModuleTree::All() const {
 
 class ModuleTree::ChildRange {
  public:
-  class Iterator {
-   public:
-    Iterator(const ModuleTree* tree, ModuleId at) : tree_(tree), at_(at) {}
-    ModuleId operator*() const { return at_; }
-    Iterator& operator++() {
-      at_ = tree_->modules_[at_].next_sibling;
-      return *this;
-    }
-    bool operator==(const Iterator& other) const { return at_ == other.at_; }
-
-   private:
-    const ModuleTree* tree_;
-    ModuleId at_;
-  };
-
   ChildRange(const ModuleTree* tree, ModuleId first)
-      : tree_(tree), first_(first) {}
-  Iterator begin() const { return Iterator(tree_, first_); }
-  Iterator end() const { return Iterator(tree_, kNo<ModuleId>); }
-  bool empty() const { return first_ == kNo<ModuleId>; }
+      : tree_(tree), at_(first) {}
+  ChildRange begin() const { return *this; }
+  EndOfRange end() const { return {}; }
+  bool operator==(EndOfRange) const { return empty(); }
+  ModuleId operator*() const { return at_; }
+  ChildRange& operator++() {
+    at_ = tree_->modules_[at_].next_sibling;
+    return *this;
+  }
+  bool empty() const { return at_ == kNo<ModuleId>; }
 
  private:
   const ModuleTree* tree_;
-  ModuleId first_;
+  ModuleId at_;
 };
 
 inline ModuleTree::ChildRange ModuleTree::Children(ModuleId id) const {

@@ -57,6 +57,9 @@ class IdVector {
   std::vector<T> items_;
 };
 
+// The end of a range that is its own iterator and knows when it is over.
+struct EndOfRange {};
+
 // for (NodeId id : AllIds<NodeId>(count))
 template <typename Id>
 class AllIds {

@@ -123,7 +123,7 @@ class Interner {
   }
 
   // The id of `text`, or kNo<Id> if it was never interned.
-  Id Find(std::string_view text) const;
+  Id Find(std::string_view text) const { return Find(text, Hash(text)); }
 
   std::string_view operator[](Id id) const { return texts_[Index(id)]; }
   std::size_t size() const { return texts_.size(); }
@@ -131,7 +131,14 @@ class Interner {
 
  private:
   template <typename Keep>
-  Id Intern(std::string_view text, std::uint32_t hash, const Keep& keep);
+  Id Intern(std::string_view text, std::uint32_t hash, const Keep& keep) {
+    const Id known = Find(text, hash);
+    if (known != kNo<Id>) return known;
+    const Id id = MakeId<Id>(texts_.size());
+    texts_.push_back(keep(text));
+    table_.Add(hash, id);
+    return id;
+  }
   Id Find(std::string_view text, std::uint32_t hash) const {
     return table_.Find(hash, [&](Id id) { return texts_[Index(id)] == text; });
   }
@@ -142,23 +149,6 @@ class Interner {
   std::vector<std::string_view> texts_;
   IdTable<Id> table_;
 };
-
-template <typename Id>
-template <typename Keep>
-Id Interner<Id>::Intern(std::string_view text, std::uint32_t hash,
-                        const Keep& keep) {
-  const Id known = Find(text, hash);
-  if (known != kNo<Id>) return known;
-  const Id id = MakeId<Id>(texts_.size());
-  texts_.push_back(keep(text));
-  table_.Add(hash, id);
-  return id;
-}
-
-template <typename Id>
-Id Interner<Id>::Find(std::string_view text) const {
-  return Find(text, Hash(text));
-}
 
 }  // namespace onnx_tag
 

@@ -148,15 +148,16 @@ class Model {
 
   std::size_t value_count() const { return values_.size(); }
   const Value& operator[](ValueId id) const { return values_[id]; }
+  // "" for kNo.
   std::string_view ValueName(ValueId id) const {
-    return Name(values_[id].name);
+    return id == kNo<ValueId> ? std::string_view() : Name(values_[id].name);
   }
   NodeId Producer(ValueId id) const { return values_[id].producer; }
   std::span<const NodeId> Consumers(ValueId id) const {
     const std::uint32_t first = first_consumer_[Index(id)];
     return {consumers_.data() + first, first_consumer_[Index(id) + 1] - first};
   }
-  // Null if the value has none.
+  // Null if the value has none, and for kNo.
   const Initializer* InitializerOf(ValueId id) const;
   const ValueInfo* InfoOf(ValueId id) const;
   std::span<const MetadataEntry> Metadata(const ValueInfo& info) const;

@@ -265,11 +265,11 @@ struct Coverage {
   }
   // Low, and not found in the graph alone.
   std::uint64_t guessed() const { return tagged - found() - sure; }
-  // In [0, 1]; 1 for a model without nodes.
-  double share() const {
-    return nodes == 0
-               ? 1.0
-               : static_cast<double>(tagged) / static_cast<double>(nodes);
+  double share() const { return ShareOf(tagged); }
+  // In [0, 1]; `none` for a model without nodes.
+  double ShareOf(std::uint64_t part, double none = 1) const {
+    return nodes == 0 ? none
+                      : static_cast<double>(part) / static_cast<double>(nodes);
   }
 };
 Coverage CountTags(const Tagging& tagging);

@@ -20,18 +20,6 @@ std::optional<Integer> ParseWhole(std::string_view text) {
   return number;
 }
 
-// 0 if `text` starts with no number.
-inline double ParseDouble(std::string_view text) {
-#ifdef __cpp_lib_to_chars
-  double number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-#else
-  // The standard library of emscripten has from_chars for integers only.
-  return std::strtod(std::string(text).c_str(), nullptr);
-#endif
-}
-
 // nullopt unless all of `text` is a number.
 inline std::optional<double> ParseAllAsDouble(std::string_view text) {
 #ifdef __cpp_lib_to_chars
@@ -41,6 +29,7 @@ inline std::optional<double> ParseAllAsDouble(std::string_view text) {
   if (error != std::errc() || stop != end) return std::nullopt;
   return number;
 #else
+  // The standard library of emscripten has from_chars for integers only.
   // strtod also takes leading spaces, a plus sign and hexadecimal digits.
   if (text.empty() || text.find_first_of(" \t\r\n\v\f+xX") == 0 ||
       text.find_first_of("xX") != std::string_view::npos) {
@@ -52,6 +41,11 @@ inline std::optional<double> ParseAllAsDouble(std::string_view text) {
   if (stop != copy.c_str() + copy.size()) return std::nullopt;
   return number;
 #endif
+}
+
+// The same; 0 where it is none.
+inline double ParseDouble(std::string_view text) {
+  return ParseAllAsDouble(text).value_or(0);
 }
 
 }  // namespace onnx_tag

@@ -160,6 +160,14 @@ std::string ListLines(std::span<const std::string> lines, std::size_t most) {
   return text;
 }
 
+std::string NameLines(std::span<const std::string> names) {
+  std::vector<std::string> lines;
+  for (const std::string& name : names) {
+    lines.push_back(Message("{}", Short{name, 300}));
+  }
+  return ListLines(lines);
+}
+
 std::vector<std::string_view> Split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   for (;;) {
@@ -168,6 +176,14 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
     if (at == std::string_view::npos) return parts;
     text.remove_prefix(at + 1);
   }
+}
+
+std::vector<std::string_view> Lines(std::string_view text) {
+  std::vector<std::string_view> lines = Split(text, '\n');
+  for (std::string_view& line : lines) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+  }
+  return lines;
 }
 
 void AppendUtf8(std::uint32_t code, std::string& out) {

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include "app/cli/command_table.h"
-#include "app/cli/documents/documents.h"
 #include "app/commands/commands.h"
 #include "base/text.h"
 #include "file/io/paths.h"

@@ -20,17 +20,10 @@ std::span<const Command> Commands() {
   return commands;
 }
 
-std::vector<std::string_view> CommandNames() {
-  std::vector<std::string_view> names;
-  for (const Command& command : Commands()) names.push_back(command.name);
-  return names;
-}
+std::vector<std::string_view> CommandNames() { return NamesOf(Commands()); }
 
 const Command* FindCommand(std::string_view name) {
-  for (const Command& command : Commands()) {
-    if (command.name == name) return &command;
-  }
-  return nullptr;
+  return FindNamed(Commands(), name);
 }
 
 std::string WithCommands(std::string_view text, std::string_view commands) {

@@ -6,7 +6,6 @@
 #include <array>
 
 #include "app/cli/command_table.h"
-#include "app/cli/documents/documents.h"
 #include "base/parse_number.h"
 #include "base/text.h"
 #include "onnx_tag/error.h"
@@ -16,11 +15,7 @@ namespace {
 
 using WordList = std::initializer_list<std::string_view>;
 
-std::vector<std::string_view> StrategyNames() {
-  std::vector<std::string_view> names;
-  for (const StrategyInfo& info : Strategies()) names.push_back(info.name);
-  return names;
-}
+std::vector<std::string_view> StrategyNames() { return NamesOf(Strategies()); }
 
 std::int64_t ParseSize(std::string_view word) {
   const auto size = ParseWhole<std::int64_t>(word);
@@ -116,7 +111,7 @@ bool HasPlace(const WriteOptions& options) {
 }
 
 std::string_view NameOf(ReportFormat format) {
-  return kReportFormatNames[static_cast<std::size_t>(format)];
+  return kReportFormatNames[Index(format)];
 }
 
 // The model or its sidecar goes to standard output.

@@ -99,10 +99,8 @@ Words WordsFor(const Tool& tool, std::string_view arguments) {
   std::vector<std::string> given(tool.arguments.size());
   json::Reader reader(arguments);
   reader.ForEachMember([&](std::string_view key) {
-    const auto at =
-        std::find_if(tool.arguments.begin(), tool.arguments.end(),
-                     [&](const Argument& one) { return one.name == key; });
-    if (at == tool.arguments.end()) {
+    const Argument* const at = FindNamed(tool.arguments, key);
+    if (at == nullptr) {
       throw Refusal{kBadArguments,
                     Message("'{}' has no argument '{}'", tool.name, key)};
     }
@@ -120,7 +118,7 @@ Words WordsFor(const Tool& tool, std::string_view arguments) {
       throw Refusal{kBadArguments,
                     Message("'{}' cannot be '{}'", key, Short{word, 100})};
     }
-    given[static_cast<std::size_t>(at - tool.arguments.begin())] = word;
+    given[static_cast<std::size_t>(at - tool.arguments.data())] = word;
   });
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (given[i].empty() && tool.arguments[i].option.empty()) {
@@ -282,10 +280,8 @@ class Server {
 
   void AddCall(const Request& request, JsonWriter& json) {
     const std::string name = StringMemberOf(request.params, "name");
-    const auto tool =
-        std::find_if(Tools().begin(), Tools().end(),
-                     [&](const Tool& one) { return one.name == name; });
-    if (tool == Tools().end()) {
+    const Tool* const tool = FindNamed(Tools(), name);
+    if (tool == nullptr) {
       throw Refusal{kBadArguments, Message("no tool '{}'", Short{name, 100})};
     }
     const std::string arguments = MemberOf(request.params, "arguments");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <new>
 
+#include "base/letters.h"
 #include "base/parse_number.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/hierarchy.h"
@@ -425,15 +426,9 @@ ExitCode ExitCodeOf(const std::exception& error) {
   const auto* const ours = dynamic_cast<const Error*>(&error);
   // Memory runs out while reading, if at all.
   if (ours == nullptr) return ExitCode::kInput;
-  switch (ours->kind()) {
-    case ErrorKind::kUsage:
-      return ExitCode::kUsage;
-    case ErrorKind::kInput:
-      return ExitCode::kInput;
-    case ErrorKind::kOutput:
-      break;
-  }
-  return ExitCode::kOutput;
+  return ours->kind() == ErrorKind::kUsage    ? ExitCode::kUsage
+         : ours->kind() == ErrorKind::kOutput ? ExitCode::kOutput
+                                              : ExitCode::kInput;
 }
 
 std::string ErrorText(const std::exception& error) {
@@ -477,35 +472,36 @@ std::string XmlText(std::string_view text, std::size_t longest) {
   return xml;
 }
 
-std::string UriText(std::string_view path) {
-  std::string uri;
-  for (const char c : path) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                       (c >= '0' && c <= '9') ||
-                       std::string_view("-._~/").find(c) != uri.npos;
-    if (plain) {
-      uri += c;
-    } else {
-      uri += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return uri;
-}
-
 namespace {
 
-// Each character of `special` as %XX.
-std::string Encoded(std::string_view text, std::string_view special) {
+// Each character for which `is_special(c)` as %XX.
+template <typename IsSpecial>
+std::string EncodedIf(std::string_view text, const IsSpecial& is_special) {
   std::string result;
   for (const char c : text) {
-    if (special.find(c) == std::string_view::npos) {
-      result += c;
-    } else {
+    if (is_special(c)) {
       result += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    } else {
+      result += c;
     }
   }
   return result;
 }
+
+std::string Encoded(std::string_view text, std::string_view special) {
+  return EncodedIf(text, [&](char c) { return special.find(c) != text.npos; });
+}
+
+}  // namespace
+
+std::string UriText(std::string_view path) {
+  return EncodedIf(path, [](char c) {
+    return !IsLetter(c) && !IsDigit(c) &&
+           std::string_view("-._~/").find(c) == std::string_view::npos;
+  });
+}
+
+namespace {
 
 std::string Escaped(const std::string& text, std::string_view how) {
   if (how == "json") return JsonText(text);

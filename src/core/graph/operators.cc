@@ -20,7 +20,7 @@ static_assert(std::is_sorted(std::begin(kRows), std::end(kRows), IsLess));
 
 // Whether another row has the same name. The row for any domain comes first.
 bool DependsOnDomain(Op op) {
-  const auto next = static_cast<std::size_t>(op) + 1;
+  const auto next = Index(op) + 1;
   return next < std::size(kRows) && kRows[next].name == Describe(op).name;
 }
 

@@ -177,9 +177,7 @@ struct Operator {
 
 // Indexed by Op; kNone has no kinds.
 extern const Operator* const kOperators;
-inline const Operator& Describe(Op op) {
-  return kOperators[static_cast<std::size_t>(op)];
-}
+inline const Operator& Describe(Op op) { return kOperators[Index(op)]; }
 
 // Op::kNone if the table has no such operator.
 Op FindOp(std::string_view name, std::string_view domain = {});

@@ -21,49 +21,32 @@ namespace onnx_tag {
 class Readers {
  public:
   Readers(const Model& model, NodeId node)
-      : model_(model), outputs_(model.Outputs(node)) {}
-
-  class Iterator {
-   public:
-    Iterator(const Readers& readers, std::size_t output)
-        : readers_(&readers), output_(output) {
-      Enter();
-    }
-    NodeId operator*() const { return consumers_[at_]; }
-    Iterator& operator++() {
-      if (++at_ == consumers_.size()) {
-        ++output_;
-        Enter();
-      }
-      return *this;
-    }
-    bool operator==(const Iterator& other) const {
-      return output_ == other.output_ && at_ == other.at_;
-    }
-
-   private:
-    // The first consumer from `output_` on.
-    void Enter() {
-      at_ = 0;
-      for (; output_ < readers_->outputs_.size(); ++output_) {
-        const ValueId value = readers_->outputs_[output_];
-        if (value == kNo<ValueId>) continue;
-        consumers_ = readers_->model_.Consumers(value);
-        if (!consumers_.empty()) return;
-      }
-    }
-
-    const Readers* readers_;
-    std::size_t output_;
-    std::size_t at_ = 0;
-    std::span<const NodeId> consumers_;
-  };
-  Iterator begin() const { return {*this, 0}; }
-  Iterator end() const { return {*this, outputs_.size()}; }
+      : model_(model), outputs_(model.Outputs(node)) {
+    Skip();
+  }
+  Readers begin() const { return *this; }
+  EndOfRange end() const { return {}; }
+  bool operator==(EndOfRange) const { return readers_.empty(); }
+  NodeId operator*() const { return readers_.front(); }
+  Readers& operator++() {
+    readers_ = readers_.subspan(1);
+    Skip();
+    return *this;
+  }
 
  private:
+  // On to the next output with a reader.
+  void Skip() {
+    while (readers_.empty() && !outputs_.empty()) {
+      const ValueId value = outputs_.front();
+      outputs_ = outputs_.subspan(1);
+      if (value != kNo<ValueId>) readers_ = model_.Consumers(value);
+    }
+  }
+
   const Model& model_;
   std::span<const ValueId> outputs_;
+  std::span<const NodeId> readers_;
 };
 
 // The producers of the node's inputs, input by input. With `data`: of those
@@ -71,48 +54,31 @@ class Readers {
 class Makers {
  public:
   Makers(const Model& model, NodeId node, const DataValues* data = nullptr)
-      : model_(model), data_(data), inputs_(model.Inputs(node)) {}
-
-  class Iterator {
-   public:
-    Iterator(const Makers& makers, std::size_t input)
-        : makers_(&makers), input_(input) {
-      Enter();
-    }
-    NodeId operator*() const { return maker_; }
-    Iterator& operator++() {
-      ++input_;
-      Enter();
-      return *this;
-    }
-    bool operator==(const Iterator& other) const {
-      return input_ == other.input_;
-    }
-
-   private:
-    void Enter() {
-      for (; input_ < makers_->inputs_.size(); ++input_) {
-        const ValueId value = makers_->inputs_[input_];
-        if (value == kNo<ValueId> ||
-            (makers_->data_ != nullptr && !makers_->data_->Contains(value))) {
-          continue;
-        }
-        maker_ = makers_->model_.Producer(value);
-        if (maker_ != kNo<NodeId>) return;
+      : model_(model), data_(data), inputs_(model.Inputs(node)) {
+    ++*this;
+  }
+  Makers begin() const { return *this; }
+  EndOfRange end() const { return {}; }
+  bool operator==(EndOfRange) const { return maker_ == kNo<NodeId>; }
+  NodeId operator*() const { return maker_; }
+  Makers& operator++() {
+    maker_ = kNo<NodeId>;
+    while (maker_ == kNo<NodeId> && !inputs_.empty()) {
+      const ValueId value = inputs_.front();
+      inputs_ = inputs_.subspan(1);
+      if (value != kNo<ValueId> &&
+          (data_ == nullptr || data_->Contains(value))) {
+        maker_ = model_.Producer(value);
       }
     }
-
-    const Makers* makers_;
-    std::size_t input_;
-    NodeId maker_ = kNo<NodeId>;
-  };
-  Iterator begin() const { return {*this, 0}; }
-  Iterator end() const { return {*this, inputs_.size()}; }
+    return *this;
+  }
 
  private:
   const Model& model_;
   const DataValues* data_;
   std::span<const ValueId> inputs_;
+  NodeId maker_ = kNo<NodeId>;
 };
 
 // The only node that reads the value, of those for which `counts(reader)`; kNo

@@ -10,9 +10,7 @@
 #include "base/letters.h"
 #include "base/parse_number.h"
 #include "base/text.h"
-#include "core/query/fields.h"
 #include "core/query/parser.h"
-#include "core/tagging/tag_text.h"
 #include "core/tagging/words.h"
 #include "onnx_tag/query.h"
 
@@ -415,17 +413,14 @@ std::string BelowText(const ModuleTree& tree, std::string_view path) {
     if (child == kNo<ModuleId>) break;
     at = child;
   }
-  std::string list;
-  std::size_t count = 0;
+  std::vector<std::string_view> atoms;
   for (const ModuleId child : tree.Children(at)) {
-    if (++count > kListed) continue;
-    if (!list.empty()) list += ", ";
-    list += Message("{}", Short{tree.Atom(child), 60});
+    atoms.push_back(tree.Atom(child));
   }
-  if (count == 0) return "";
-  if (count > kListed) list += fmt::format(" and {} more", count - kListed);
+  if (atoms.empty()) return "";
   return Message("; {} has {}",
-                 at == ModuleTree::kRoot ? "the root" : tree.Path(at), list);
+                 at == ModuleTree::kRoot ? "the root" : tree.Path(at),
+                 Ours{FirstOf(atoms, kListed, 60)});
 }
 
 std::string HintFor(const Condition& condition, const Tagging& tagging,
@@ -452,11 +447,7 @@ std::string HintFor(const Condition& condition, const Tagging& tagging,
         condition.field == Field::kModule || condition.field == Field::kUnder;
     return path ? BelowText(tagging.modules, value.text) : "";
   }
-  std::string list;
-  for (const std::string_view word : closest) {
-    list += Message("{}{}", list.empty() ? "" : ", ", Short{word, 100});
-  }
-  return "; similar: " + list;
+  return "; similar: " + FirstOf(closest, kListed, 100);
 }
 
 }  // namespace

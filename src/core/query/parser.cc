@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,8 +13,10 @@
 #include "base/glob.h"
 #include "base/parse_number.h"
 #include "base/text.h"
-#include "core/query/fields.h"
+#include "base/word_list.h"
+#include "generated/query_fields.h"
 #include "onnx_tag/error.h"
+#include "onnx_tag/tagging.h"
 
 namespace onnx_tag::query {
 namespace {
@@ -220,8 +224,7 @@ class Parser {
                    : "expected a field, such as module, type or op");
     }
     if (const FieldInfo* info = FindField(now_.text)) return *info;
-    std::vector<std::string_view> names;
-    for (const FieldInfo& info : Fields()) names.push_back(info.name);
+    const std::vector<std::string_view> names = NamesOf(Fields());
     Complain(Message(
         "unknown field '{}'{}", now_.text,
         DidYouMean(now_.text, names, "; the fields are " + Join(names))));
@@ -366,5 +369,40 @@ std::optional<LineRange> ParseLineRange(std::string_view text) {
 }
 
 Expression Parse(const std::string& text) { return Parser(text).Run(); }
+
+std::span<const FieldInfo> Fields() {
+  static constexpr std::array<std::string_view, 2> kAttentionWords = {"self",
+                                                                      "cross"};
+  static const std::vector<FieldInfo> fields = [] {
+    const std::map<std::string_view, std::span<const std::string_view>> lists =
+        {{"-", {}},
+         {"attention", kAttentionWords},
+         {"confidence", kConfidenceNames},
+         {"source", kSourceNames},
+         {"type", kRoleTypeNames}};
+    std::vector<FieldInfo> all;
+    for (const auto& row : RowsOf(kQueryFields, "field")) {
+      const std::vector<std::string_view> flags = Split(row[2], ',');
+      const auto has = [&](std::string_view flag) {
+        return std::find(flags.begin(), flags.end(), flag) != flags.end();
+      };
+      all.push_back({.field = static_cast<Field>(all.size()),
+                     .name = row[0],
+                     .help = Join(std::span(row).subspan(4), " "),
+                     .separator = row[1] == "-" ? '\0' : row[1][0],
+                     .ordered = has("ordered"),
+                     .has_none = has("none"),
+                     .words = lists.at(row[3])});
+    }
+    return all;
+  }();
+  return fields;
+}
+
+const FieldInfo* FindField(std::string_view name) {
+  return FindNamed(Fields(), name);
+}
+
+const FieldInfo& InfoOf(Field field) { return Fields()[Index(field)]; }
 
 }  // namespace onnx_tag::query

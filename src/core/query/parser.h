@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -92,6 +93,26 @@ std::optional<LineRange> ParseLineRange(std::string_view text);
 
 // Throws Error(kUsage) with a caret under the invalid place.
 Expression Parse(const std::string& text);
+
+// The fields that a query may have: lookup, checks and help read this table.
+struct FieldInfo {
+  Field field;
+  std::string_view name;
+  std::string help;
+  // The separator that `*` does not match; 0 if there is none.
+  char separator = 0;
+  bool ordered = false;   // < and > make sense
+  bool has_none = false;  // `none` matches nodes without a value
+  // The valid values; empty: any value.
+  std::span<const std::string_view> words = {};
+};
+
+std::span<const FieldInfo> Fields();
+
+// Null if there is no field of this name.
+const FieldInfo* FindField(std::string_view name);
+
+const FieldInfo& InfoOf(Field field);
 
 }  // namespace onnx_tag::query
 

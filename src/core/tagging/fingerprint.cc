@@ -68,10 +68,7 @@ std::string Fingerprint(const Model& model) {
   Digest digest;
   const auto add_values = [&](std::span<const ValueId> values) {
     digest.Add(values.size());
-    for (const ValueId value : values) {
-      digest.Add(value == kNo<ValueId> ? std::string_view()
-                                       : model.ValueName(value));
-    }
+    for (const ValueId value : values) digest.Add(model.ValueName(value));
   };
   for (const GraphId graph : model.Graphs()) {
     digest.Add(model.GraphPath(graph));

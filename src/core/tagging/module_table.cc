@@ -1,11 +1,10 @@
-#include "core/tagging/module_table.h"
-
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
+#include "core/tagging/tag_format.h"
 #include "core/tagging/words.h"
 #include "file/json/reader.h"
 #include "file/json/writer.h"

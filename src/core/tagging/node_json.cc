@@ -106,10 +106,7 @@ void NodeJson::AddTag(NodeId node, const Tag& tag, JsonWriter& json) {
 void NodeJson::AddValues(std::span<const ValueId> values,
                          JsonWriter& json) const {
   json.BeginArray();
-  for (const ValueId value : values) {
-    json.String(value == kNo<ValueId> ? std::string_view()
-                                      : model_.ValueName(value));
-  }
+  for (const ValueId value : values) json.String(model_.ValueName(value));
   json.EndArray();
 }
 

@@ -1,6 +1,4 @@
 // Tested by tests/core/tagging/node_names_test.cc.
-#include "core/tagging/node_names.h"
-
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -8,6 +6,7 @@
 
 #include "core/hierarchy/name_parts.h"
 #include "core/tagging/tag_format.h"
+#include "core/tagging/tag_writer.h"
 #include "file/model/model_builder.h"
 
 namespace onnx_tag {

@@ -1,13 +1,15 @@
-// Counts the parameters of each module: the elements of its weights, computed
-// from their shapes.
+// The modules of weights, and the number of parameters of each module: the
+// elements of its weights, computed from their shapes.
 #ifndef ONNX_TAG_CORE_TAGGING_PARAMETER_COUNTS_H_
 #define ONNX_TAG_CORE_TAGGING_PARAMETER_COUNTS_H_
 
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
-#include "core/tagging/call_modules.h"
+#include "core/graph/function_calls.h"
+#include "onnx_tag/model.h"
 #include "onnx_tag/tagging.h"
 
 namespace onnx_tag {
@@ -24,6 +26,29 @@ struct ParameterCounts {
 // A weight belongs to the module in its name, else to the module of the first
 // node that reads it. Each weight counts once. Sums stop at kOver.
 ParameterCounts CountParameters(const Model& model, const Tagging& tagging);
+
+// The modules of a local function's body for each of its calls: tags in it name
+// those of the first call. `model` and `tagging` must outlive it.
+class CallModules {
+ public:
+  CallModules(const Model& model, const Tagging& tagging)
+      : tagging_(tagging), calls_(model) {}
+
+  const FunctionCalls& calls() const { return calls_; }
+
+  // The path of a body's module where the module `call` calls the function.
+  std::string PathIn(FunctionId function, std::string call,
+                     ModuleId module) const;
+  // The same, or the nearest module around it that the tree has. kNo for
+  // `call`: the module as it is tagged.
+  ModuleId In(FunctionId function, ModuleId call, ModuleId module) const;
+  // The module with this path, or the nearest around it.
+  ModuleId Nearest(std::string path) const;
+
+ private:
+  const Tagging& tagging_;
+  const FunctionCalls calls_;
+};
 
 // The modules of weights. `model` and `tagging` must outlive it.
 class WeightOwners {

@@ -64,53 +64,50 @@ struct Head : SidecarGlance {
   bool has_root = false;
 
   // Takes the value of `key` if it stands here.
-  void ReadMember(json::Reader& json, std::string_view key);
+  void ReadMember(json::Reader& json, std::string_view key) {
+    if (key == "format") {
+      has_format =
+          json.Peek() == Kind::kString && json.String() == "onnx-tag/1";
+      if (!has_format) RefuseFormat();
+    }
+    if (key == "tool") {
+      json.ForEachMember([&](std::string_view member) {
+        if (member == "version") version = json.StringOrNull();
+      });
+    }
+    if (key == "model") ReadModel(json);
+    if (key == "root") ReadRoot(json);
+    if (key == "strategy") strategy = json.StringOrNull();
+    if (key == "options") options = json.StringOrNull();
+    if (key == "granularity") torch_nn = json.StringOrNull() == "torch_nn";
+  }
 
  private:
-  void ReadModel(json::Reader& json);
-  void ReadRoot(json::Reader& json);
-};
-
-void Head::ReadMember(json::Reader& json, std::string_view key) {
-  if (key == "format") {
-    has_format = json.Peek() == Kind::kString && json.String() == "onnx-tag/1";
-    if (!has_format) RefuseFormat();
-  }
-  if (key == "tool") {
-    json.ForEachMember([&](std::string_view member) {
-      if (member == "version") version = json.StringOrNull();
+  void ReadModel(json::Reader& json) {
+    has_model = true;
+    json.ForEachMember([&](std::string_view key) {
+      if (key == "file") model.file = json.StringOrNull();
+      if (key == "bytes") model.bytes = json.Whole();
+      if (key == "fingerprint") model.fingerprint = json.StringOrNull();
+      if (key == "producer") model.producer = json.StringOrNull();
+      if (key == "dialect") model.dialect = json.StringOrNull();
+      if (key == "inputs") model.inputs = json.Strings();
+      if (key == "outputs") model.outputs = json.Strings();
+      if (key == "unplaced_parameters")
+        model.unplaced_parameters = json.Whole();
+      if (key == "ir_version") model.ir_version = SignedNumber(json);
     });
   }
-  if (key == "model") ReadModel(json);
-  if (key == "root") ReadRoot(json);
-  if (key == "strategy") strategy = json.StringOrNull();
-  if (key == "options") options = json.StringOrNull();
-  if (key == "granularity") torch_nn = json.StringOrNull() == "torch_nn";
-}
 
-void Head::ReadModel(json::Reader& json) {
-  has_model = true;
-  json.ForEachMember([&](std::string_view key) {
-    if (key == "file") model.file = json.StringOrNull();
-    if (key == "bytes") model.bytes = json.Whole();
-    if (key == "fingerprint") model.fingerprint = json.StringOrNull();
-    if (key == "producer") model.producer = json.StringOrNull();
-    if (key == "dialect") model.dialect = json.StringOrNull();
-    if (key == "inputs") model.inputs = json.Strings();
-    if (key == "outputs") model.outputs = json.Strings();
-    if (key == "unplaced_parameters") model.unplaced_parameters = json.Whole();
-    if (key == "ir_version") model.ir_version = SignedNumber(json);
-  });
-}
-
-void Head::ReadRoot(json::Reader& json) {
-  has_root = true;
-  json.ForEachMember([&](std::string_view key) {
-    if (key == "class") root.name = json.StringOrNull();
-    if (key == "confidence") root.confidence = ReadConfidence(json);
-    if (key == "alternatives") root.alternatives = json.Strings();
-  });
-}
+  void ReadRoot(json::Reader& json) {
+    has_root = true;
+    json.ForEachMember([&](std::string_view key) {
+      if (key == "class") root.name = json.StringOrNull();
+      if (key == "confidence") root.confidence = ReadConfidence(json);
+      if (key == "alternatives") root.alternatives = json.Strings();
+    });
+  }
+};
 
 class Reader {
  public:
@@ -159,13 +156,138 @@ class Reader {
   }
 
   // Both repeat from node to node, and are told by their text as it is.
-  ModuleId ReadModuleOf();
-  RoleId ReadRoleOf();
+  ModuleId ReadModuleOf() {
+    const std::size_t start = json_.position();
+    const auto [at, added] = module_texts_.try_emplace(json_.Skip());
+    if (added) {
+      json_.Return(start);
+      at->second = sidecar_.tagging.modules.Add(json_.String());
+    }
+    return at->second;
+  }
 
-  void ReadModule();
-  void ReadNode();
-  void ReadFrames(NodeId node);
-  void ReadNames(std::vector<std::string_view>& names);
+  RoleId ReadRoleOf() {
+    if (json_.Peek() != Kind::kObject) {
+      json_.Null();
+      return RoleId{0};
+    }
+    const std::size_t start = json_.position();
+    const auto [at, added] = role_texts_.try_emplace(json_.Skip());
+    if (added) {
+      json_.Return(start);
+      at->second = roles_.Add(ReadRole(json_));
+    }
+    return at->second;
+  }
+
+  void ReadModule() {
+    std::string path;
+    std::string class_name;
+    ModuleFacts facts;
+    GivenPaths given;
+    facts.class_confidence = Confidence::kLow;
+    SidecarCounts counts;
+    FoundBlock block;
+    bool is_found = false;
+    json_.ForEachMember([&](std::string_view key) {
+      if (key == "path") path = json_.String();
+      if (key == "class") class_name = json_.StringOrNull();
+      if (key == "class_confidence") {
+        facts.class_confidence = ReadConfidence(json_);
+      }
+      if (key == "candidates") facts.candidates = json_.Strings();
+      if (key == "hierarchy_tag") given.hierarchy_tag = json_.StringOrNull();
+      if (key == "role_path") given.role_path = json_.StringOrNull();
+      if (key == "parameters") facts.parameters = json_.Whole();
+      if (key == "nodes") counts.nodes = json_.Whole();
+      if (key == "total_nodes") counts.total_nodes = json_.Whole();
+      if (key == "found") is_found = json_.Bool();
+      if (key == "description") block.description = json_.String();
+    });
+    Tagging& tagging = sidecar_.tagging;
+    const ModuleId id = tagging.modules.Add(path);
+    tagging.facts.resize(
+        std::max(tagging.facts.size(), tagging.modules.size()));
+    tagging.modules.SetClass(id, class_name);
+    tagging.facts[id] = std::move(facts);
+    if (is_found) {
+      block.module = id;
+      tagging.found.push_back(std::move(block));
+    }
+    tagging.Give(id) = std::move(given);
+    sidecar_.counts.resize(tagging.facts.size());
+    sidecar_.counts[id] = counts;
+  }
+
+  void ReadNode() {
+    Tagging& tagging = sidecar_.tagging;
+    NodeRow node;
+    inputs_.clear();
+    outputs_.clear();
+    Tag tag;
+    RoleId role{0};
+    Confidence confidence = Confidence::kLow;
+    Source source = Source::kScope;
+    std::optional<EvidenceKind> evidence;
+    const NodeId id = MakeId<NodeId>(tagging.tags.size());
+    json_.ForEachMember([&](std::string_view key) {
+      if (key == "graph") node.graph = json_.StringView();
+      if (key == "index") node.index = json_.Count();
+      if (key == "name") node.name = json_.StringView();
+      if (key == "op") node.op = json_.StringView();
+      if (key == "domain") node.domain = json_.StringView();
+      if (key == "inputs") ReadNames(inputs_);
+      if (key == "outputs") ReadNames(outputs_);
+      if (key == "module" && json_.Peek() != Kind::kNull) {
+        tag.module = ReadModuleOf();
+      }
+      if (key == "semantic") role = ReadRoleOf();
+      if (key == "confidence") confidence = ReadConfidence(json_);
+      if (key == "source") {
+        source = ReadWord(json_, kSourceNames, Source::kScope);
+      }
+      if (key == "evidence" && json_.Peek() == Kind::kString) {
+        evidence = WordToEnum<EvidenceKind>(kEvidenceNames, json_.StringView());
+      }
+      if (key == "origins") {
+        for (const std::string& origin : json_.Strings()) {
+          tagging.origins.push_back({id, tagging.modules.Add(origin)});
+        }
+      }
+      if (key == "source_line") {
+        if (const auto line = TakeSourceLine(json_)) {
+          tagging.lines.Set(id, line->view());
+        }
+      }
+      if (key == "frames") ReadFrames(id);
+    });
+    if (tag.tagged()) {
+      tag.role = role;
+      tag.confidence = confidence;
+      tag.source = source;
+      tag.evidence = evidence.value_or(EvidenceOf(source, confidence));
+    }
+    node.inputs = inputs_;
+    node.outputs = outputs_;
+    graph_.Add(node);
+    tagging.tags.Add(tag);
+  }
+
+  void ReadNames(std::vector<std::string_view>& names) {
+    json_.ForEachItem([&] { names.push_back(json_.StringView()); });
+  }
+
+  void ReadFrames(NodeId node) {
+    std::vector<ReadSourceLine> frames;
+    json_.ForEachItem([&] {
+      if (std::optional<ReadSourceLine> frame = TakeSourceLine(json_)) {
+        frames.push_back(std::move(*frame));
+      }
+    });
+    std::vector<SourceLine> views;
+    for (const ReadSourceLine& frame : frames) views.push_back(frame.view());
+    sidecar_.tagging.lines.SetFrames(node, views);
+  }
 
   json::Reader json_;
   ModelBuilder graph_;
@@ -176,138 +298,6 @@ class Reader {
   std::unordered_map<std::string_view, ModuleId> module_texts_;
   std::unordered_map<std::string_view, RoleId> role_texts_;
 };
-
-ModuleId Reader::ReadModuleOf() {
-  const std::size_t start = json_.position();
-  const auto [at, added] = module_texts_.try_emplace(json_.Skip());
-  if (added) {
-    json_.Return(start);
-    at->second = sidecar_.tagging.modules.Add(json_.String());
-  }
-  return at->second;
-}
-
-RoleId Reader::ReadRoleOf() {
-  if (json_.Peek() != Kind::kObject) {
-    json_.Null();
-    return RoleId{0};
-  }
-  const std::size_t start = json_.position();
-  const auto [at, added] = role_texts_.try_emplace(json_.Skip());
-  if (added) {
-    json_.Return(start);
-    at->second = roles_.Add(ReadRole(json_));
-  }
-  return at->second;
-}
-
-void Reader::ReadModule() {
-  std::string path;
-  std::string class_name;
-  ModuleFacts facts;
-  GivenPaths given;
-  facts.class_confidence = Confidence::kLow;
-  SidecarCounts counts;
-  FoundBlock block;
-  bool is_found = false;
-  json_.ForEachMember([&](std::string_view key) {
-    if (key == "path") path = json_.String();
-    if (key == "class") class_name = json_.StringOrNull();
-    if (key == "class_confidence") {
-      facts.class_confidence = ReadConfidence(json_);
-    }
-    if (key == "candidates") facts.candidates = json_.Strings();
-    if (key == "hierarchy_tag") given.hierarchy_tag = json_.StringOrNull();
-    if (key == "role_path") given.role_path = json_.StringOrNull();
-    if (key == "parameters") facts.parameters = json_.Whole();
-    if (key == "nodes") counts.nodes = json_.Whole();
-    if (key == "total_nodes") counts.total_nodes = json_.Whole();
-    if (key == "found") is_found = json_.Bool();
-    if (key == "description") block.description = json_.String();
-  });
-  Tagging& tagging = sidecar_.tagging;
-  const ModuleId id = tagging.modules.Add(path);
-  tagging.facts.resize(std::max(tagging.facts.size(), tagging.modules.size()));
-  tagging.modules.SetClass(id, class_name);
-  tagging.facts[id] = std::move(facts);
-  if (is_found) {
-    block.module = id;
-    tagging.found.push_back(std::move(block));
-  }
-  tagging.Give(id) = std::move(given);
-  sidecar_.counts.resize(tagging.facts.size());
-  sidecar_.counts[id] = counts;
-}
-
-void Reader::ReadNode() {
-  Tagging& tagging = sidecar_.tagging;
-  NodeRow node;
-  inputs_.clear();
-  outputs_.clear();
-  Tag tag;
-  RoleId role{0};
-  Confidence confidence = Confidence::kLow;
-  Source source = Source::kScope;
-  std::optional<EvidenceKind> evidence;
-  const NodeId id = MakeId<NodeId>(tagging.tags.size());
-  json_.ForEachMember([&](std::string_view key) {
-    if (key == "graph") node.graph = json_.StringView();
-    if (key == "index") node.index = json_.Count();
-    if (key == "name") node.name = json_.StringView();
-    if (key == "op") node.op = json_.StringView();
-    if (key == "domain") node.domain = json_.StringView();
-    if (key == "inputs") ReadNames(inputs_);
-    if (key == "outputs") ReadNames(outputs_);
-    if (key == "module" && json_.Peek() != Kind::kNull) {
-      tag.module = ReadModuleOf();
-    }
-    if (key == "semantic") role = ReadRoleOf();
-    if (key == "confidence") confidence = ReadConfidence(json_);
-    if (key == "source") {
-      source = ReadWord(json_, kSourceNames, Source::kScope);
-    }
-    if (key == "evidence" && json_.Peek() == Kind::kString) {
-      evidence = WordToEnum<EvidenceKind>(kEvidenceNames, json_.StringView());
-    }
-    if (key == "origins") {
-      for (const std::string& origin : json_.Strings()) {
-        tagging.origins.push_back({id, tagging.modules.Add(origin)});
-      }
-    }
-    if (key == "source_line") {
-      if (const auto line = TakeSourceLine(json_)) {
-        tagging.lines.Set(id, line->view());
-      }
-    }
-    if (key == "frames") ReadFrames(id);
-  });
-  if (tag.tagged()) {
-    tag.role = role;
-    tag.confidence = confidence;
-    tag.source = source;
-    tag.evidence = evidence.value_or(EvidenceOf(source, confidence));
-  }
-  node.inputs = inputs_;
-  node.outputs = outputs_;
-  graph_.Add(node);
-  tagging.tags.Add(tag);
-}
-
-void Reader::ReadNames(std::vector<std::string_view>& names) {
-  json_.ForEachItem([&] { names.push_back(json_.StringView()); });
-}
-
-void Reader::ReadFrames(NodeId node) {
-  std::vector<ReadSourceLine> frames;
-  json_.ForEachItem([&] {
-    if (std::optional<ReadSourceLine> frame = TakeSourceLine(json_)) {
-      frames.push_back(std::move(*frame));
-    }
-  });
-  std::vector<SourceLine> views;
-  for (const ReadSourceLine& frame : frames) views.push_back(frame.view());
-  sidecar_.tagging.lines.SetFrames(node, views);
-}
 
 // What GlanceAtSidecar() looks through at each end.
 constexpr std::size_t kHeadLimit = 1 << 20;

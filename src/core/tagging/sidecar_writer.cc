@@ -5,19 +5,12 @@
 #include "core/tagging/node_json.h"
 #include "core/tagging/parameter_counts.h"
 #include "core/tagging/sidecar.h"
-#include "core/tagging/version.h"
 #include "core/tagging/words.h"
 #include "file/json/writer.h"
+#include "generated/version.h"
 
 namespace onnx_tag {
 namespace {
-
-// In [0, 1]; `none` for a model without nodes.
-double ShareOf(const Coverage& coverage, std::uint64_t nodes, double none) {
-  return coverage.nodes == 0
-             ? none
-             : static_cast<double>(nodes) / static_cast<double>(coverage.nodes);
-}
 
 constexpr std::size_t kFlushAt = 256 * 1024;
 
@@ -162,9 +155,9 @@ class Writer {
     json_.Key("tagged").Number(coverage.tagged);
     json_.Key("untagged").Number(coverage.untagged());
     json_.Key("sure").Number(coverage.sure);
-    json_.Key("coverage").Share(coverage.share());
-    json_.Key("sure_coverage").Share(ShareOf(coverage, coverage.sure, 1));
-    json_.Key("found_coverage").Share(ShareOf(coverage, coverage.found(), 0));
+    json_.Key("coverage").Share(coverage.ShareOf(coverage.tagged));
+    json_.Key("sure_coverage").Share(coverage.ShareOf(coverage.sure));
+    json_.Key("found_coverage").Share(coverage.ShareOf(coverage.found(), 0));
     Counts("by_confidence", kConfidenceNames, coverage.by_confidence);
     Counts("by_source", kSourceNames, coverage.by_source);
     Counts("by_type", kRoleTypeNames, coverage.by_type);

@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include "core/hierarchy/name_parts.h"
+
 namespace onnx_tag {
 namespace {
 
@@ -11,11 +13,7 @@ constexpr std::uint32_t kNoFrame = 0xffffffff;
 }  // namespace
 
 std::string ShortPlace(const SourceLine& line) {
-  const std::size_t slash = line.file.rfind('/');
-  return fmt::format(
-      "{}:{}",
-      slash == std::string_view::npos ? line.file : line.file.substr(slash + 1),
-      line.line);
+  return fmt::format("{}:{}", hierarchy::LastPart(line.file, '/'), line.line);
 }
 
 std::optional<SourceLine> SourceLines::Of(NodeId node) const {

@@ -21,10 +21,8 @@ constexpr std::array<std::string_view, 4> kWritable = {
 class Wrote {
  public:
   explicit Wrote(std::span<const MetadataEntry> entries) {
-    const auto wrote = std::find_if(
-        entries.begin(), entries.end(),
-        [](const MetadataEntry& entry) { return entry.key == keys::kWrote; });
-    if (wrote == entries.end()) return;
+    const MetadataEntry* const wrote = FindEntry(entries, keys::kWrote);
+    if (wrote == nullptr) return;
     for (const std::string_view key : Split(wrote->value, ',')) {
       const auto at = std::find(kWritable.begin(), kWritable.end(), key);
       if (at != kWritable.end()) {
@@ -60,10 +58,7 @@ std::vector<const MetadataEntry*> OurEntries(const Model& model, NodeId node) {
 
 bool HasForeignKey(const Model& model, NodeId node, std::string_view key) {
   const std::span<const MetadataEntry> entries = model.Metadata(node);
-  return std::any_of(
-             entries.begin(), entries.end(),
-             [&](const MetadataEntry& entry) { return entry.key == key; }) &&
-         !Wrote(entries).Lists(key);
+  return FindEntry(entries, key) != nullptr && !Wrote(entries).Lists(key);
 }
 
 std::string_view ForeignMetadata(const Model& model, NodeId node,
@@ -77,11 +72,12 @@ std::string_view ForeignMetadata(const Model& model, NodeId node,
   return {};
 }
 
-const MetadataEntry* OldNameEntry(const Model& model, NodeId node) {
-  for (const MetadataEntry& entry : model.Metadata(node)) {
-    if (entry.key == keys::kNodeName) return &entry;
-  }
-  return nullptr;
+const MetadataEntry* FindEntry(std::span<const MetadataEntry> entries,
+                               std::string_view key) {
+  const auto at = std::find_if(
+      entries.begin(), entries.end(),
+      [&](const MetadataEntry& entry) { return entry.key == key; });
+  return at == entries.end() ? nullptr : &*at;
 }
 
 std::optional<std::vector<std::string>> ReadPaths(std::string_view value) {

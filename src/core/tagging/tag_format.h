@@ -3,12 +3,15 @@
 #ifndef ONNX_TAG_CORE_TAGGING_TAG_FORMAT_H_
 #define ONNX_TAG_CORE_TAGGING_TAG_FORMAT_H_
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "onnx_tag/model.h"
+#include "onnx_tag/tagging.h"
 
 namespace onnx_tag::keys {
 
@@ -45,7 +48,7 @@ inline constexpr std::string_view kWrote = "pkg.onnx_tag.wrote";
 // On the model.
 inline constexpr std::string_view kVersion = "pkg.onnx_tag.version";
 inline constexpr std::string_view kStrategy = "pkg.onnx_tag.strategy";
-// What a sidecar says of modules and of the root (core/tagging/module_table.h).
+// What a sidecar says of modules and of the root (WriteModuleTable).
 inline constexpr std::string_view kModules = "pkg.onnx_tag.modules";
 // Initializers that were renamed, {"new name": "old name"}: strip undoes it.
 inline constexpr std::string_view kRenamed = "pkg.onnx_tag.renamed";
@@ -76,8 +79,14 @@ bool HasForeignKey(const Model& model, NodeId node, std::string_view key);
 std::string_view ForeignMetadata(const Model& model, NodeId node,
                                  std::string_view key);
 
+// The first entry with this key; null if there is none.
+const MetadataEntry* FindEntry(std::span<const MetadataEntry> entries,
+                               std::string_view key);
+
 // The entry with the old name of a renamed node; else null.
-const MetadataEntry* OldNameEntry(const Model& model, NodeId node);
+inline const MetadataEntry* OldNameEntry(const Model& model, NodeId node) {
+  return FindEntry(model.Metadata(node), keys::kNodeName);
+}
 
 // The name that the exporter gave the node.
 inline std::string_view ExporterName(const Model& model, NodeId node) {
@@ -88,6 +97,23 @@ inline std::string_view ExporterName(const Model& model, NodeId node) {
 
 // The value of `origins`; none if it is damaged.
 std::optional<std::vector<std::string>> ReadPaths(std::string_view value);
+
+// The modules of a tagged model as one entry of its metadata: what a sidecar
+// says of modules and of the root, and no node can say.
+
+// The place of each module in All(). Ids also count modules that a mapping left
+// out, places are the same whatever the tree was read from.
+IdVector<ModuleId, std::uint32_t> PlacesOf(const ModuleTree& tree);
+
+// 20 to 25 bytes for a usual module.
+std::string WriteModuleTable(const Tagging& tagging);
+
+// Adds what the entry says to an empty tagging. Returns what is wrong with a
+// malformed entry, of which nothing is added; "" if nothing is.
+std::string ReadModuleTable(std::string_view entry, Tagging& tagging);
+
+// The same for the entry of a model that has one.
+std::string ReadModuleTable(const Model& model, Tagging& tagging);
 
 }  // namespace onnx_tag
 

@@ -5,7 +5,6 @@
 
 #include "base/text.h"
 #include "core/tagging/module_format.h"
-#include "core/tagging/module_table.h"
 #include "core/tagging/node_json.h"
 #include "core/tagging/role_index.h"
 #include "core/tagging/tag_format.h"
@@ -16,10 +15,7 @@
 namespace onnx_tag {
 
 bool HasTags(const Model& model) {
-  for (const MetadataEntry& entry : model.metadata()) {
-    if (entry.key == keys::kVersion) return true;
-  }
-  return false;
+  return FindEntry(model.metadata(), keys::kVersion) != nullptr;
 }
 
 namespace {
@@ -97,11 +93,9 @@ void CompleteOld(Tagging& tagging) {
 }  // namespace
 
 std::string ReadModuleTable(const Model& model, Tagging& tagging) {
-  for (const MetadataEntry& entry : model.metadata()) {
-    if (entry.key != keys::kModules) continue;
-    return ReadModuleTable(entry.value, tagging);
-  }
-  return "";
+  const MetadataEntry* const entry =
+      FindEntry(model.metadata(), keys::kModules);
+  return entry == nullptr ? "" : ReadModuleTable(entry->value, tagging);
 }
 
 Tagging ReadTagging(const Model& model) {

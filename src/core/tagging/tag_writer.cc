@@ -8,14 +8,12 @@
 
 #include "base/text.h"
 #include "core/hierarchy/name_parts.h"
-#include "core/tagging/module_table.h"
 #include "core/tagging/node_json.h"
 #include "core/tagging/tag_format.h"
-#include "core/tagging/tag_text.h"
-#include "core/tagging/version.h"
 #include "core/tagging/words.h"
 #include "file/json/writer.h"
 #include "file/wire/encoding.h"
+#include "generated/version.h"
 
 namespace onnx_tag {
 namespace {
@@ -336,9 +334,9 @@ void TagWriter::Generate(NodeId node, std::string& out) {
 }
 
 void TagWriter::AppendSureness(const Tag& tag, std::string& out) {
-  const auto confidence = static_cast<std::size_t>(tag.confidence);
-  const auto source = static_cast<std::size_t>(tag.source);
-  const auto evidence = static_cast<std::size_t>(tag.evidence);
+  const auto confidence = Index(tag.confidence);
+  const auto source = Index(tag.source);
+  const auto evidence = Index(tag.evidence);
   std::string& entries =
       sureness_entries_[(confidence * kSourceNames.size() + source) *
                             kEvidenceNames.size() +

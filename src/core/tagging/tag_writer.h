@@ -56,7 +56,7 @@ inline constexpr std::uint64_t kMaxModelBytes = 0x7fffffff;
 class TagWriter {
  public:
   // All three must outlive the writer. `renames`: the nodes of `model` have
-  // other names than in its bytes (RenameNodes() of node_names.h).
+  // other names than in its bytes (RenameNodes).
   TagWriter(const Model& model, const Tagging& tagging, const KeyChoice& keys,
             bool renames = false);
   // Strips, and gives renamed initializers and nodes their old names.
@@ -117,6 +117,14 @@ class TagWriter {
       kConfidenceNames.size() * kSourceNames.size() * kEvidenceNames.size());
   std::string scratch_;  // its memory is used again
 };
+
+// Gives each node of `model` with a sure tag the name `<module>/<Op>[_k]`. A
+// node without a name becomes `<Op>_<k>`; others get the exporter's name. All
+// names differ, over all graphs and functions, also after characters, or runs
+// of them, that are no letter and no digit became `_`: of two that would not,
+// the second is named as if it had none. TagWriter writes the names. Returns
+// how many differ from the exporter's.
+std::uint64_t RenameNodes(const Tagging& tagging, Model& model);
 
 }  // namespace onnx_tag
 

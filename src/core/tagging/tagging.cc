@@ -14,7 +14,7 @@ GivenPaths& Tagging::Give(ModuleId module) {
 std::string_view Tagging::ClassConfidenceName(ModuleId module) const {
   const ModuleFacts* const known = FactsOf(module);
   if (known == nullptr || modules.Class(module).empty()) return "";
-  return kConfidenceNames[static_cast<std::size_t>(known->class_confidence)];
+  return kConfidenceNames[Index(known->class_confidence)];
 }
 
 std::span<const Origin> Tagging::OriginsOf(NodeId node) const {
@@ -61,7 +61,7 @@ void ListFound(Tagging& tagging) {
 
 std::string_view RootClass::ConfidenceName() const {
   if (name.empty()) return "";
-  return kConfidenceNames[static_cast<std::size_t>(confidence)];
+  return kConfidenceNames[Index(confidence)];
 }
 
 Coverage CountTags(const Tagging& tagging) {
@@ -72,9 +72,9 @@ Coverage CountTags(const Tagging& tagging) {
     ++coverage.tagged;
     coverage.sure += tag.confidence >= Confidence::kMedium &&
                      tag.source != Source::kStructure;
-    ++coverage.by_confidence[static_cast<std::size_t>(tag.confidence)];
-    ++coverage.by_source[static_cast<std::size_t>(tag.source)];
-    ++coverage.by_type[static_cast<std::size_t>(tagging.roles[tag.role].type)];
+    ++coverage.by_confidence[Index(tag.confidence)];
+    ++coverage.by_source[Index(tag.source)];
+    ++coverage.by_type[Index(tagging.roles[tag.role].type)];
   }
   return coverage;
 }

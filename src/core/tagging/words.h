@@ -1,11 +1,14 @@
-// Converts enumerators to and from their names in files and options.
+// Enumerators as their names in files and options, and small texts about tags.
 #ifndef ONNX_TAG_CORE_TAGGING_WORDS_H_
 #define ONNX_TAG_CORE_TAGGING_WORDS_H_
 
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
+
+#include "onnx_tag/tagging.h"
 
 namespace onnx_tag {
 
@@ -21,7 +24,21 @@ std::optional<Enum> WordToEnum(
 template <typename Enum, std::size_t kCount>
 std::string_view EnumToWord(const std::array<std::string_view, kCount>& words,
                             Enum value) {
-  return words[static_cast<std::size_t>(value)];
+  return words[Index(value)];
+}
+
+// "attention/query", "normalization"
+inline std::string RoleText(const Role& role) {
+  std::string text(EnumToWord(kRoleTypeNames, role.type));
+  return role.component.empty() ? text : text + "/" + role.component;
+}
+
+// The class of a module; "" if it is not known.
+inline std::string_view ClassOf(const Tagging& tagging, ModuleId id) {
+  const std::string_view name = tagging.modules.Class(id);
+  return id == ModuleTree::kRoot && name.empty()
+             ? std::string_view(tagging.root.name)
+             : name;
 }
 
 }  // namespace onnx_tag

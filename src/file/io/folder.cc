@@ -43,14 +43,10 @@ void MakeFolders(const std::string& path) {
     if (io::MakeFolder(missing.back()) != 0 && errno != EEXIST) break;
     missing.pop_back();
   }
-  if (!missing.empty()) {
-    Fail(ErrorKind::kOutput, "{}: could not make the folder: {}", path,
-         io::SystemMessage(errno));
-  }
-  if (!IsFolder(path)) {
-    Fail(ErrorKind::kOutput, "{}: could not make the folder: {}", path,
-         io::SystemMessage(ENOTDIR));
-  }
+  if (missing.empty() && IsFolder(path)) return;
+  const int error = missing.empty() ? ENOTDIR : errno;
+  Fail(ErrorKind::kOutput, "{}: could not make the folder: {}", path,
+       io::SystemMessage(error));
 }
 
 bool IsFolder(const std::string& path) {

@@ -35,11 +35,13 @@ std::span<const GraphId> Model::Subgraphs(NodeId id) const {
 }
 
 const Initializer* Model::InitializerOf(ValueId id) const {
+  if (id == kNo<ValueId>) return nullptr;
   const std::uint32_t at = values_[id].initializer;
   return at < initializers_.size() ? &initializers_[at] : nullptr;
 }
 
 const ValueInfo* Model::InfoOf(ValueId id) const {
+  if (id == kNo<ValueId>) return nullptr;
   const std::uint32_t at = values_[id].info;
   return at < value_infos_.size() ? &value_infos_[at] : nullptr;
 }
@@ -92,10 +94,7 @@ std::vector<std::string_view> Model::NamesOf(
     std::span<const ValueId> values) const {
   std::vector<std::string_view> names;
   names.reserve(values.size());
-  for (const ValueId value : values) {
-    names.push_back(value == kNo<ValueId> ? std::string_view()
-                                          : ValueName(value));
-  }
+  for (const ValueId value : values) names.push_back(ValueName(value));
   return names;
 }
 

@@ -16,28 +16,24 @@ void NameResolver::Resolve() {
   model_.values_.reserve(model_.names_.size());
   // The training graphs use the weights of the main graph, so its names stay
   // bound. Functions see only their own names.
-  const GraphId main{0};
-  ResolveGraph(main);
-  for (const GraphId graph : model_.Graphs()) {
-    if (model_.graphs_[graph].kind == GraphKind::kTraining) {
-      const std::size_t mark = shadowed_.size();
-      ResolveGraph(graph);
-      while (shadowed_.size() > mark) {
-        bound_[Index(shadowed_.back().name)] = shadowed_.back().outer;
-        shadowed_.pop_back();
-      }
-    }
-  }
+  ResolveGraph(GraphId{0});
+  ResolveAll(GraphKind::kTraining);
   bound_.assign(model_.names_.size(), kNo<ValueId>);
   shadowed_.clear();
-  for (const GraphId graph : model_.Graphs()) {
-    if (model_.graphs_[graph].kind != GraphKind::kFunction) continue;
-    ResolveGraph(graph);
-    for (const Shadowed& name : shadowed_)
-      bound_[Index(name.name)] = name.outer;
-    shadowed_.clear();
-  }
+  ResolveAll(GraphKind::kFunction);
   LinkConsumers();
+}
+
+// The names of each of these graphs are forgotten behind it.
+void NameResolver::ResolveAll(GraphKind kind) {
+  for (const GraphId graph : model_.Graphs()) {
+    if (model_.graphs_[graph].kind != kind) continue;
+    const std::size_t mark = shadowed_.size();
+    ResolveGraph(graph);
+    for (; shadowed_.size() > mark; shadowed_.pop_back()) {
+      bound_[Index(shadowed_.back().name)] = shadowed_.back().outer;
+    }
+  }
 }
 
 ValueId NameResolver::Bind(GraphId graph, NameId name) {

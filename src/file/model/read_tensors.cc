@@ -1,8 +1,8 @@
 // Reads types and shapes of weights and values, but only the first bytes of
 // weight data.
 // Tested by tests/file/model/reader_test.cc.
-#include "file/model/check_message.h"
 #include "file/model/field_kinds.h"
+#include "file/model/message_walk.h"
 #include "file/model/onnx_fields.h"
 #include "file/model/reader.h"
 
@@ -72,9 +72,7 @@ void ModelReader::ReadTensorHeader(const Field& whole, Initializer& tensor,
   } else if (!external && whole.bytes.size() <= Initializer::kMostSmall) {
     tensor.small = whole.bytes;
   }
-  tensor.first_dim = static_cast<std::uint32_t>(model_.dims_.size());
-  tensor.rank = static_cast<std::uint32_t>(dims.size());
-  model_.dims_.insert(model_.dims_.end(), dims.begin(), dims.end());
+  SetDims(dims, tensor);
   if (external && external_seen_.insert(location).second) {
     model_.external_files_.push_back(location);
   }
@@ -85,6 +83,18 @@ void ModelReader::ReadInitializer(const Field& field, GraphId graph,
   Initializer tensor{.value = kNo<ValueId>};
   NameId name = kNo<NameId>;
   ReadTensorHeader(field, tensor, name, depth);
+  AddInitializer(tensor, name, graph);
+}
+
+void ModelReader::SetDims(const std::vector<std::int64_t>& dims,
+                          Initializer& tensor) {
+  tensor.first_dim = static_cast<std::uint32_t>(model_.dims_.size());
+  tensor.rank = static_cast<std::uint32_t>(dims.size());
+  model_.dims_.insert(model_.dims_.end(), dims.begin(), dims.end());
+}
+
+void ModelReader::AddInitializer(Initializer tensor, NameId name,
+                                 GraphId graph) {
   if (name == kNo<NameId>) name = Intern("");
   // The id of the name; NameResolver replaces it by the id of the value.
   tensor.value = MakeId<ValueId>(Index(name));
@@ -111,16 +121,10 @@ void ModelReader::ReadSparseInitializer(const Field& whole, GraphId graph,
       AppendInts(field, dims);
     }
   }
-  if (name == kNo<NameId>) name = Intern("");
   tensor.sparse = true;
   tensor.small = {};
-  tensor.value = MakeId<ValueId>(Index(name));
-  tensor.first_dim = static_cast<std::uint32_t>(model_.dims_.size());
-  tensor.rank = static_cast<std::uint32_t>(dims.size());
-  model_.dims_.insert(model_.dims_.end(), dims.begin(), dims.end());
-  graph_names_[Index(graph)].initializers.push_back(
-      static_cast<std::uint32_t>(model_.initializers_.size()));
-  model_.initializers_.push_back(tensor);
+  SetDims(dims, tensor);
+  AddInitializer(tensor, name, graph);
 }
 
 void ModelReader::ReadValueInfo(const Field& whole, GraphId graph,

@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "file/model/attributes.h"
-#include "file/model/check_message.h"
 #include "file/model/field_kinds.h"
+#include "file/model/message_walk.h"
 #include "file/model/onnx_fields.h"
 #include "file/wire/rewrite.h"
 #include "onnx_tag/error.h"

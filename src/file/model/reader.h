@@ -50,6 +50,8 @@ class ModelReader {
   void ReadInitializer(const wire::Field& field, GraphId graph, int depth);
   void ReadSparseInitializer(const wire::Field& field, GraphId graph,
                              int depth);
+  void SetDims(const std::vector<std::int64_t>& dims, Initializer& tensor);
+  void AddInitializer(Initializer tensor, NameId name, GraphId graph);
   void ReadTensorHeader(const wire::Field& field, Initializer& tensor,
                         NameId& name, int depth);
   void ReadValueInfo(const wire::Field& field, GraphId graph,
@@ -100,6 +102,7 @@ class NameResolver {
   void Resolve();
 
  private:
+  void ResolveAll(GraphKind kind);
   void Declare(GraphId graph);
   void ResolveGraph(GraphId graph);
   ValueId Bind(GraphId graph, NameId name);

@@ -138,10 +138,7 @@ class Comparison {
                     const Names& theirs, const NameOf& name_of) {
     ForEachPair(std::string(what) + "s", ours, theirs,
                 [&](ValueId mine, const auto& other) {
-                  Equal(what,
-                        mine == kNo<ValueId> ? std::string_view()
-                                             : model_.ValueName(mine),
-                        name_of(other));
+                  Equal(what, model_.ValueName(mine), name_of(other));
                 });
   }
 

@@ -55,6 +55,19 @@ bool HasName(GraphEdit::Kind kind) {
 
 }  // namespace
 
+std::string FreeNames::Take(const std::string& wanted) {
+  const auto is_taken = [&](const std::string& name) {
+    return model_.FindName(name) != kNo<NameId> || given_.contains(name);
+  };
+  std::string name = wanted;
+  if (is_taken(name)) {
+    std::uint32_t& last = last_.try_emplace(wanted, 1).first->second;
+    while (is_taken(name)) name = wanted + "~" + std::to_string(++last);
+  }
+  given_.insert(name);
+  return name;
+}
+
 bool GraphEdit::IsInfo(Kind kind) {
   return kind == Kind::kInput || kind == Kind::kOutput ||
          kind == Kind::kValueInfo;
@@ -72,13 +85,13 @@ GraphEdit::GraphEdit(const Model& model) : model_(model) {
 void GraphEdit::ForEach(const Model& model,
                         const std::function<void(const Part&)>& use,
                         const Release& release) {
-  std::uint32_t counts[static_cast<std::size_t>(Kind::kOther) + 1] = {};
+  std::uint32_t counts[Index(Kind::kOther) + 1] = {};
   std::uint64_t released = 0;
   const auto give = [&](const Field& field, MessageType message,
                         wire::MessageId in) {
     const Kind kind = KindOf(message, field);
     // Messages have their name or key in field 1.
-    use({kind, counts[static_cast<std::size_t>(kind)]++,
+    use({kind, counts[Index(kind)]++,
          HasName(kind) ? model::LastOf(field.bytes, onnx::BytesField{1}) : "",
          field.bytes, field.whole, in});
     if (!release || kind != Kind::kInitializer) return;

@@ -18,12 +18,29 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "file/wire/rewrite.h"
 #include "onnx_tag/model.h"
 
 namespace onnx_tag::edit {
+
+// Names that no value of a model has yet: "a", or "a~2", "a~3", ... where it is
+// taken.
+class FreeNames {
+ public:
+  // `model` must outlive it.
+  explicit FreeNames(const Model& model) : model_(model) {}
+
+  std::string Take(const std::string& wanted);
+
+ private:
+  const Model& model_;
+  std::unordered_set<std::string> given_;
+  // Numbers that others of a name have are not tried again.
+  std::unordered_map<std::string, std::uint32_t> last_;
+};
 
 class GraphEdit {
  public:

@@ -11,7 +11,6 @@
 #include "file/model/message_walk.h"
 #include "file/model/onnx_fields.h"
 #include "file/wire/field_reader.h"
-#include "uses/edit/private_words.h"
 
 namespace onnx_tag::edit {
 namespace {

@@ -1,5 +1,5 @@
 // Tested by tests/uses/edit/private_text_test.cc.
-#include "uses/edit/private_words.h"
+#include "generated/private_words.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include "base/parse_number.h"
 #include "base/text.h"
 #include "base/word_list.h"
-#include "generated/private_words.h"
+#include "uses/edit/private_text.h"
 
 namespace onnx_tag::edit {
 namespace {

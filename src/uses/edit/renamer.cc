@@ -10,6 +10,7 @@
 #include "file/protobuf/messages.h"
 #include "file/wire/encoding.h"
 #include "file/wire/field_reader.h"
+#include "uses/edit/graph_edit.h"
 
 namespace onnx_tag::edit {
 namespace {
@@ -46,8 +47,7 @@ Renamer::Renamer(const Model& model, const std::vector<Rename>& renames)
 }
 
 void Renamer::ChooseNames(const std::vector<Rename>& renames) {
-  std::unordered_set<std::string> given;
-  std::unordered_map<std::string_view, std::uint32_t> numbers;
+  FreeNames names(model_);
   for (const Rename& rename : renames) {
     const Initializer& tensor = model_.initializers()[rename.initializer];
     const std::string old_name(model_.ValueName(tensor.value));
@@ -57,16 +57,7 @@ void Renamer::ChooseNames(const std::vector<Rename>& renames) {
       refused_.push_back({rename.initializer, why});
       continue;
     }
-    std::string name = rename.name;
-    // The numbers that others of this name have are not tried again.
-    std::uint32_t& last = numbers[rename.name];
-    for (std::uint32_t i = std::max(last, 1u);
-         model_.FindName(name) != kNo<NameId> || given.contains(name);) {
-      last = ++i;
-      name = rename.name + "~" + std::to_string(i);
-    }
-    given.insert(name);
-    names_.emplace(old_name, name);
+    names_.emplace(old_name, names.Take(rename.name));
   }
 }
 

@@ -131,10 +131,8 @@ NodeId LastOfProduct(const Model& model, NodeId product) {
       model[readers[0]].graph != GraphId{0}) {
     return product;
   }
-  const auto inputs = model.Inputs(readers[0]);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Initializer* const bias =
-        inputs[i] == kNo<ValueId> ? nullptr : model.InitializerOf(inputs[i]);
+  for (const ValueId input : model.Inputs(readers[0])) {
+    const Initializer* const bias = model.InitializerOf(input);
     if (bias != nullptr && bias->rank == 1) return readers[0];
   }
   return product;

@@ -18,9 +18,8 @@ constexpr std::string_view kTableHead = "layerName;execStatus;";
 Profile ReadTable(Bytes text) {
   Collector collector("OpenVINO");
   std::size_t number = 0;
-  for (std::string_view line : Split(text, '\n')) {
+  for (const std::string_view line : Lines(text)) {
     ++number;
-    if (line.ends_with('\r')) line.remove_suffix(1);
     const std::vector<std::string_view> cells = Split(line, ';');
     // Rows without a status are totals.
     if (cells.size() < 5 || !cells[1].ends_with("EXECUTED")) continue;

@@ -51,9 +51,17 @@ class Reader {
   }
 
  private:
+  // The event that is read. Texts stay valid as long as the reader.
+  struct Event {
+    json::Place place = {};  // of its duration, or else of the event
+    std::string_view name, category, op, provider, parent, status;
+    std::optional<std::int64_t> measured, duration;
+    std::int64_t begin = 0;
+    std::int64_t thread = 0;
+  };
   // A kernel of OpenVINO that ran in a node of the runtime.
   struct Child {
-    std::string parent;
+    std::string_view parent;
     std::int64_t begin;
     std::int64_t duration;
   };
@@ -69,28 +77,19 @@ class Reader {
   }
 
   void ReadEvent() {
-    name_.clear();
-    category_.clear();
-    op_.clear();
-    provider_.clear();
-    parent_.clear();
-    status_.clear();
-    measured_.reset();
-    duration_.reset();
-    begin_ = thread_ = 0;
-    place_ = json_.Here();
+    event_ = {.place = json_.Here()};
     json_.ForEachMember([&](std::string_view key) {
       const Kind kind = json_.Peek();
       if (kind == Kind::kString) {
-        if (key == "name") name_ = json_.StringView();
-        if (key == "cat") category_ = json_.StringView();
+        if (key == "name") event_.name = json_.StringView();
+        if (key == "cat") event_.category = json_.StringView();
       } else if (kind == Kind::kNumber) {
         if (key == "dur") {
-          place_ = json_.Here();
-          duration_ = Duration();
+          event_.place = json_.Here();
+          event_.duration = Duration();
         }
-        if (key == "ts") begin_ = Number();
-        if (key == "tid") thread_ = Number();
+        if (key == "ts") event_.begin = Number();
+        if (key == "tid") event_.thread = Number();
       } else if (kind == Kind::kObject) {
         if (key == "args") ReadArguments();
       }
@@ -102,21 +101,21 @@ class Reader {
     json_.ForEachMember([&](std::string_view key) {
       const bool text = json_.Peek() == Kind::kString;
       if ((key == "op_name" || key == "ov_node_type") && text) {
-        op_ = json_.StringView();
+        event_.op = json_.StringView();
       } else if ((key == "provider" || key == "ep") && text) {
-        provider_ = json_.StringView();
+        event_.provider = json_.StringView();
       } else if (key == "parent_ort_event_name" && text) {
-        parent_ = json_.StringView();
+        event_.parent = json_.StringView();
       } else if (key == "ov_status" && text) {
-        status_ = json_.StringView();
+        event_.status = json_.StringView();
       } else if (key == measure_.name && text) {
         const json::Place place = json_.Here();
-        measured_ = NumberIn(json_.StringView());
-        if (!measured_) {
+        event_.measured = NumberIn(json_.StringView());
+        if (!event_.measured) {
           json_.FailAt(place, "its {} is not a number", measure_.name);
         }
       } else if (key == measure_.name && json_.Peek() == Kind::kNumber) {
-        measured_ = std::clamp(Number(), -kMost, kMost);
+        event_.measured = std::clamp(Number(), -kMost, kMost);
       }
     });
   }
@@ -135,32 +134,33 @@ class Reader {
 
   void Keep() {
     ++events_;
-    if (category_ == "Session" && name_ == "model_run") {
+    if (event_.category == "Session" && event_.name == "model_run") {
       ++profile_.model_runs;
-      profile_.run_times.push_back({begin_, KnownDuration()});
+      profile_.run_times.push_back({event_.begin, KnownDuration()});
     }
-    if (name_.starts_with(kOpenVino) && !parent_.empty()) {
-      if (!measure_.IsTime() || !status_.ends_with("EXECUTED")) return;
-      name_.erase(0, kOpenVino.size());
-      if (parent_.ends_with(kKernelTime)) {
-        parent_.resize(parent_.size() - kKernelTime.size());
+    if (event_.name.starts_with(kOpenVino) && !event_.parent.empty()) {
+      if (!measure_.IsTime() || !event_.status.ends_with("EXECUTED")) return;
+      event_.name.remove_prefix(kOpenVino.size());
+      if (event_.parent.ends_with(kKernelTime)) {
+        event_.parent.remove_suffix(kKernelTime.size());
       }
-      children_.push_back({parent_, begin_, KnownDuration()});
+      children_.push_back({event_.parent, event_.begin, KnownDuration()});
       AddRun(KnownDuration());
       return;
     }
     // Fences are not kernel time. GPU kernels have their own category
     // ("Kernel"), apart from the nodes that started them.
-    if (category_ != "Node" || !name_.ends_with(kKernelTime)) return;
-    name_.resize(name_.size() - kKernelTime.size());
-    if (!measure_.IsTime() && !measured_) return;
-    AddRun(measure_.IsTime() ? KnownDuration() : *measured_);
+    if (event_.category != "Node" || !event_.name.ends_with(kKernelTime))
+      return;
+    event_.name.remove_suffix(kKernelTime.size());
+    if (!measure_.IsTime() && !event_.measured) return;
+    AddRun(measure_.IsTime() ? KnownDuration() : *event_.measured);
   }
 
   void AddRun(std::int64_t number) {
     profile_.runs.push_back({.kernel = Intern(),
                              .thread = ThreadIndex(),
-                             .begin = begin_,
+                             .begin = event_.begin,
                              .duration = number,
                              .self = number});
   }
@@ -203,47 +203,41 @@ class Reader {
 
   // A wrong time would make all sums and shares wrong.
   std::int64_t KnownDuration() const {
-    if (duration_) return *duration_;
-    json_.FailAt(place_,
+    if (event_.duration) return *event_.duration;
+    json_.FailAt(event_.place,
                  "the duration of '{}' is not a number of microseconds from 0 "
                  "to {}",
-                 name_, kMost);
+                 event_.name, kMost);
   }
 
   KernelId Intern() {
-    std::string key = name_;
-    key += '\0';
-    key += op_;
-    key += '\0';
-    key += provider_;
+    std::string key;
+    for (const std::string_view text :
+         {event_.name, event_.op, event_.provider}) {
+      key.append(text) += '\0';
+    }
     const auto [at, added] = kernels_.try_emplace(std::move(key), KernelId{0});
-    if (added) at->second = profile_.kernels.Add({name_, op_, provider_});
+    if (added) {
+      at->second = profile_.kernels.Add({std::string(event_.name),
+                                         std::string(event_.op),
+                                         std::string(event_.provider)});
+    }
     return at->second;
   }
 
   std::uint32_t ThreadIndex() {
     return threads_
-        .try_emplace(thread_, static_cast<std::uint32_t>(threads_.size()))
+        .try_emplace(event_.thread, static_cast<std::uint32_t>(threads_.size()))
         .first->second;
   }
 
   json::Reader json_;
   const Measure& measure_;
-  std::optional<std::int64_t> measured_;
   Profile& profile_;
   std::unordered_map<std::string, KernelId> kernels_;
   std::unordered_map<std::int64_t, std::uint32_t> threads_;
-  std::string name_;
-  std::string category_;
-  std::string op_;
-  std::string provider_;
-  json::Place place_ = {};  // of its duration, or else of the event
-  std::string parent_;
-  std::string status_;
+  Event event_;
   std::vector<Child> children_;
-  std::int64_t begin_ = 0;
-  std::optional<std::int64_t> duration_;
-  std::int64_t thread_ = 0;
   std::uint64_t events_ = 0;
 };
 

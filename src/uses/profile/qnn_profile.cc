@@ -127,9 +127,8 @@ Profile ReadQnnProfile(Bytes text, Bytes op_trace) {
   Collector collector("QNN");
   QnnRun run;
   std::size_t number = 0;
-  for (std::string_view line : Split(text, '\n')) {
+  for (const std::string_view line : Lines(text)) {
     ++number;
-    if (line.ends_with('\r')) line.remove_suffix(1);
     const std::vector<std::string_view> cells = Split(line, ',');
     // The file is appended to: its head may come again.
     if (cells.size() < 7 || cells[0] == "Msg Timestamp") continue;

@@ -94,15 +94,6 @@ Column FindColumn(Row first, Row second, std::string_view measure) {
        Ours{kForms});
 }
 
-std::vector<std::string_view> Lines(Bytes tsv) {
-  std::vector<std::string_view> lines;
-  for (std::string_view line : Split(tsv, '\n')) {
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    lines.push_back(line);
-  }
-  return lines;
-}
-
 bool IsData(std::string_view line) {
   return !line.empty() && !line.starts_with('#');
 }

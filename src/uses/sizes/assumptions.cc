@@ -5,7 +5,7 @@
 #include "base/letters.h"
 #include "base/text.h"
 #include "onnx_tag/error.h"
-#include "uses/sizes/formula_text.h"
+#include "uses/sizes/formulas.h"
 
 namespace onnx_tag::sizes {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "uses/sizes/evaluation.h"
+#include "uses/sizes/formulas.h"
 #include "uses/sizes/shapes.h"
 
 namespace onnx_tag::sizes {

@@ -1,5 +1,3 @@
-#include "uses/sizes/evaluation.h"
-
 #include <algorithm>
 
 #include "uses/sizes/dim.h"

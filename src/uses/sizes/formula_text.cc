@@ -1,6 +1,4 @@
 // Tested by tests/uses/sizes/formulas_test.cc.
-#include "uses/sizes/formula_text.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "base/letters.h"
 #include "base/parse_number.h"
 #include "base/text.h"
+#include "uses/sizes/formulas.h"
 
 namespace onnx_tag::sizes {
 namespace {

@@ -9,7 +9,6 @@
 
 #include "base/hash.h"
 #include "uses/sizes/dim.h"
-#include "uses/sizes/formula_text.h"
 
 namespace onnx_tag::sizes {
 namespace {
@@ -96,20 +95,15 @@ Dim Formulas::AddSymbol(Symbol symbol) {
 }
 
 Dim Formulas::Derived(Kind kind, Dim a, Dim b) {
-  const Computed key{static_cast<Action>(static_cast<int>(Action::kDerived) +
-                                         static_cast<int>(kind)),
-                     a, b};
-  const auto found = computed_.find(key);
-  if (found != computed_.end()) return found->second;
-  Symbol symbol{.kind = kind, .a = a, .b = b};
-  symbol.name = NameOf(symbol);
-  const Bounds bounds = BoundsOf(symbol);
-  symbol.least = bounds.least;
-  symbol.most = bounds.most;
-  symbol.has_data = HasData(a) || (kind != Kind::kScaled && HasData(b));
-  const Dim result = AddSymbol(std::move(symbol));
-  computed_.emplace(key, result);
-  return result;
+  return Remember(With(Action::kDerived, kind), a, b, [&] {
+    Symbol symbol{.kind = kind, .a = a, .b = b};
+    symbol.name = NameOf(symbol);
+    const Bounds bounds = BoundsOf(symbol);
+    symbol.least = bounds.least;
+    symbol.most = bounds.most;
+    symbol.has_data = HasData(a) || (kind != Kind::kScaled && HasData(b));
+    return AddSymbol(std::move(symbol));
+  });
 }
 
 std::string Formulas::NameOf(const Symbol& symbol) {
@@ -149,16 +143,6 @@ bool Formulas::HasData(Dim dim) const {
   return false;
 }
 
-Dim Formulas::Remember(Action action, Dim a, Dim b,
-                       Dim (Formulas::*compute)(Dim, Dim)) {
-  const Computed key{action, a, b};
-  const auto found = computed_.find(key);
-  if (found != computed_.end()) return found->second;
-  const Dim result = (this->*compute)(a, b);
-  computed_.emplace(key, result);
-  return result;
-}
-
 Dim Formulas::Plus(Dim a, Dim b) {
   if (!a.known() || !b.known()) return kUnknownDim;
   if (a.IsOver() || b.IsOver()) return Dim::Over();
@@ -167,16 +151,14 @@ Dim Formulas::Plus(Dim a, Dim b) {
   if (a.Is(0)) return b;
   if (b.Is(0)) return a;
   if (b.bits() < a.bits()) std::swap(a, b);
-  return Remember(Action::kPlus, a, b, &Formulas::ComputePlus);
-}
-
-Dim Formulas::ComputePlus(Dim a, Dim b) {
-  Term room_a, room_b;
-  const auto left = Terms(a, room_a);
-  const auto right = Terms(b, room_b);
-  std::vector<Term> sum(left.begin(), left.end());
-  sum.insert(sum.end(), right.begin(), right.end());
-  return Sum(sum);
+  return Remember(Action::kPlus, a, b, [&] {
+    Term room_a, room_b;
+    const auto left = Terms(a, room_a);
+    const auto right = Terms(b, room_b);
+    std::vector<Term> sum(left.begin(), left.end());
+    sum.insert(sum.end(), right.begin(), right.end());
+    return Sum(sum);
+  });
 }
 
 bool Formulas::Collect(std::vector<Term>& terms) {
@@ -239,7 +221,7 @@ Dim Formulas::Times(Dim a, Dim b) {
   if (a.Is(1)) return b;
   if (b.Is(1)) return a;
   if (b.bits() < a.bits()) std::swap(a, b);
-  return Remember(Action::kTimes, a, b, &Formulas::ComputeTimes);
+  return Remember(Action::kTimes, a, b, [&] { return ComputeTimes(a, b); });
 }
 
 Dim Formulas::ComputeTimes(Dim a, Dim b) {
@@ -272,7 +254,8 @@ Dim Formulas::Quotient(Dim a, Dim b) {
                                         : kUnknownDim;
   }
   if (a.IsNumber()) return kUnknownDim;
-  return Remember(Action::kQuotient, a, b, &Formulas::ComputeQuotient);
+  return Remember(Action::kQuotient, a, b,
+                  [&] { return ComputeQuotient(a, b); });
 }
 
 // Long division: the leading term of the rest, by the leading term of the
@@ -326,15 +309,13 @@ Dim Formulas::Floor(Dim a, Dim b) {
   if (a.IsNumber() && b.IsNumber()) return FloorOf(a.number(), b.number());
   if (a == b) return 1;
   if (b.Is(1) || a.Is(0)) return a;
-  return Remember(Action::kFloor, a, b, &Formulas::ComputeFloor);
-}
-
-Dim Formulas::ComputeFloor(Dim a, Dim b) {
-  if (b.IsNumber()) return FloorByNumber(a, b.number());
-  const Dim exact = Quotient(a, b);
-  if (exact.known()) return exact;
-  if (IsAtLeast(a, 0) && IsAtLeast(Minus(b, a), 1)) return 0;
-  return Derived(Kind::kFloor, a, b);
+  return Remember(Action::kFloor, a, b, [&] {
+    if (b.IsNumber()) return FloorByNumber(a, b.number());
+    const Dim exact = Quotient(a, b);
+    if (exact.known()) return exact;
+    if (IsAtLeast(a, 0) && IsAtLeast(Minus(b, a), 1)) return Dim(0);
+    return Derived(Kind::kFloor, a, b);
+  });
 }
 
 // b > 1. Whole multiples of b leave the symbol, so that equal sizes get equal
@@ -384,34 +365,20 @@ Dim Formulas::FloorByNumber(Dim a, std::int64_t b) {
   return Plus(out, Derived(Kind::kFloor, inside, b));
 }
 
-Dim Formulas::Max(Dim a, Dim b) {
+Dim Formulas::Extreme(Kind kind, Dim a, Dim b) {
+  const bool max = kind == Kind::kMax;
   if (a == b) return a;
   if (!a.known() || !b.known()) return kUnknownDim;
-  if (a.IsOver() || b.IsOver()) return Dim::Over();
-  if (a.IsNumber() && b.IsNumber()) return std::max(a.number(), b.number());
+  if (a.IsOver() || b.IsOver()) return max == a.IsOver() ? a : b;
+  if (a.IsNumber() && b.IsNumber()) {
+    return max == (a.number() > b.number()) ? a : b;
+  }
   if (b.bits() < a.bits()) std::swap(a, b);
-  return Remember(Action::kMax, a, b, &Formulas::ComputeMax);
-}
-
-Dim Formulas::ComputeMax(Dim a, Dim b) {
-  if (IsAtLeast(a, b)) return a;
-  if (IsAtLeast(b, a)) return b;
-  return Derived(Kind::kMax, a, b);
-}
-
-Dim Formulas::Min(Dim a, Dim b) {
-  if (a == b) return a;
-  if (!a.known() || !b.known()) return kUnknownDim;
-  if (a.IsOver() || b.IsOver()) return a.IsOver() ? b : a;
-  if (a.IsNumber() && b.IsNumber()) return std::min(a.number(), b.number());
-  if (b.bits() < a.bits()) std::swap(a, b);
-  return Remember(Action::kMin, a, b, &Formulas::ComputeMin);
-}
-
-Dim Formulas::ComputeMin(Dim a, Dim b) {
-  if (IsAtLeast(a, b)) return b;
-  if (IsAtLeast(b, a)) return a;
-  return Derived(Kind::kMin, a, b);
+  return Remember(With(Action::kExtreme, kind), a, b, [&] {
+    if (IsAtLeast(a, b)) return max ? a : b;
+    if (IsAtLeast(b, a)) return max ? b : a;
+    return Derived(kind, a, b);
+  });
 }
 
 Dim Formulas::Scaled(Dim a, float number) {

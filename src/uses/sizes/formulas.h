@@ -90,8 +90,8 @@ class Formulas {
   // Rounded down. Unknown where b is 0.
   Dim Floor(Dim a, Dim b);
   Dim Ceil(Dim a, Dim b) { return Floor(Plus(a, Minus(b, 1)), b); }
-  Dim Max(Dim a, Dim b);
-  Dim Min(Dim a, Dim b);
+  Dim Max(Dim a, Dim b) { return Extreme(Symbol::Kind::kMax, a, b); }
+  Dim Min(Dim a, Dim b) { return Extreme(Symbol::Kind::kMin, a, b); }
   // Rounded down, as ONNX Runtime computes it in float32.
   Dim Scaled(Dim a, float number);
 
@@ -164,18 +164,27 @@ class Formulas {
     kTimes,
     kQuotient,
     kFloor,
-    kMax,
-    kMin,
-    kDerived,  // and the kind of the symbol
+    kExtreme,       // and kMax or kMin
+    kDerived = 16,  // and the kind of the symbol
   };
+  static Action With(Action action, Symbol::Kind kind) {
+    return static_cast<Action>(static_cast<int>(action) +
+                               static_cast<int>(kind));
+  }
 
-  Dim Remember(Action action, Dim a, Dim b, Dim (Formulas::*compute)(Dim, Dim));
-  Dim ComputePlus(Dim a, Dim b);
+  // What `compute()` gave for these operands the first time.
+  template <typename Compute>
+  Dim Remember(Action action, Dim a, Dim b, const Compute& compute) {
+    const Computed key{action, a, b};
+    const auto found = computed_.find(key);
+    if (found != computed_.end()) return found->second;
+    const Dim result = compute();
+    computed_.emplace(key, result);
+    return result;
+  }
   Dim ComputeTimes(Dim a, Dim b);
   Dim ComputeQuotient(Dim a, Dim b);
-  Dim ComputeFloor(Dim a, Dim b);
-  Dim ComputeMax(Dim a, Dim b);
-  Dim ComputeMin(Dim a, Dim b);
+  Dim Extreme(Symbol::Kind kind, Dim a, Dim b);
   Dim FloorByNumber(Dim a, std::int64_t b);
 
   Dim Derived(Symbol::Kind kind, Dim a, Dim b);
@@ -234,6 +243,51 @@ inline float ScaleOf(const Symbol& symbol) {
   return BitCast<float>(static_cast<std::int32_t>(symbol.b.number()));
 }
 Dim ScaledDown(std::int64_t size, float number);
+
+// Formulas with numbers for their dimensions.
+class Evaluation {
+ public:
+  explicit Evaluation(const Formulas& formulas) : formulas_(formulas) {}
+
+  // A dimension without a number stays unknown, and what depends on it.
+  void Set(SymbolId symbol, std::int64_t number);
+
+  // A number, over 2^63, or unknown.
+  Dim operator()(Dim dim) const;
+  Dim operator()(const Term& term) const;
+
+ private:
+  Dim ValueOf(SymbolId symbol) const;
+  Dim Compute(Dim dim) const;
+
+  const Formulas& formulas_;
+  mutable std::vector<Dim> values_;        // by symbol
+  mutable std::vector<bool> is_computed_;  // by symbol
+  mutable std::vector<SymbolId> computed_;
+  mutable std::unordered_map<FormulaId, Dim> known_;
+};
+
+// Formulas as people write them, and the names of dimensions read as formulas.
+
+// Every digit: "2·batch·sequence² + 1"; "?" for unknown, "over 2^63".
+std::string FormulaText(const Formulas& formulas, Dim dim);
+
+// The terms that are largest for these numbers, at most so many, with short
+// numbers: "1.31 M·batch·sequence + 512·batch·sequence² + 3 smaller terms".
+std::string LeadingText(const Formulas& formulas, Dim dim,
+                        const Evaluation& numbers, std::size_t most = 3);
+
+// What a derived symbol stands for: "ceil(height/16)", "min(sequence, 512)".
+// Its name for other symbols.
+std::string DefinitionText(const Formulas& formulas, const Symbol& symbol);
+
+// A name with operators in it, such as "cache+seq", in quotes.
+std::string QuotedName(std::string_view name);
+
+// The dimension that exporters write as text: "past + sequence", "2*batch",
+// "(256//s77)", "floor(h/2)". All words in it must be dimensions that
+// `formulas` knows; else the result is unknown.
+Dim ParseFormula(Formulas& formulas, std::string_view text);
 
 }  // namespace onnx_tag::sizes
 

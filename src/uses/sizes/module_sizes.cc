@@ -6,7 +6,6 @@
 
 #include "core/graph/constant_weights.h"
 #include "core/hierarchy/roll_up.h"
-#include "core/tagging/call_modules.h"
 #include "core/tagging/parameter_counts.h"
 #include "file/model/element_types.h"
 #include "file/model/tensor_data.h"
@@ -79,7 +78,6 @@ Sums& Sums::operator+=(const Sums& other) {
   flops = CappedSum(flops, other.flops);
   unknown_flops += other.unknown_flops;
   written = CappedSum(written, other.written);
-  unknown_written += other.unknown_written;
   return *this;
 }
 
@@ -123,9 +121,8 @@ ModelSizes CountSizes(const Model& model, const Tagging& tagging,
   };
   for (const NodeId node : model.Nodes()) {
     sizes.flops[node] = numbers(shapes.Flops(node));
-    Sums& sums = place(tagging.tags[node].module);
-    if (!is_known(shapes.Flops(node))) ++sums.unknown_flops;
-    if (!is_known(shapes.Written(node))) ++sums.unknown_written;
+    if (is_known(shapes.Flops(node))) continue;
+    ++place(tagging.tags[node].module).unknown_flops;
   }
   const auto add_to = [&](std::uint64_t& sum, Dim part, Dim whole) {
     if (!is_known(whole)) return;

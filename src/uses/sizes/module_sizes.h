@@ -35,7 +35,6 @@ struct Sums {
   std::uint64_t flops = 0;
   std::uint64_t unknown_flops = 0;  // nodes whose count is unknown
   std::uint64_t written = 0;        // bytes of results
-  std::uint64_t unknown_written = 0;
 
   Sums& operator+=(const Sums& other);
 };

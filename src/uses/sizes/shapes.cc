@@ -216,8 +216,7 @@ std::size_t Shapes::WorkOf(GraphId graph) {
   }
   work = 1;
   const auto add = [&](ValueId value) {
-    const ValueInfo* const info =
-        value == kNo<ValueId> ? nullptr : model_.InfoOf(value);
+    const ValueInfo* const info = model_.InfoOf(value);
     if (info != nullptr) work += info->type.size();
   };
   for (const ValueId input : model_[graph].inputs) add(input);

@@ -8,7 +8,7 @@
 #include "file/model/message_walk.h"
 #include "file/model/onnx_fields.h"
 #include "file/wire/field_reader.h"
-#include "uses/sizes/formula_text.h"
+#include "uses/sizes/formulas.h"
 
 namespace onnx_tag::sizes {
 namespace {

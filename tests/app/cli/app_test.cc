@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "app/commands/commands.h"
-#include "core/tagging/version.h"
+#include "generated/version.h"
 #include "onnx_tag/error.h"
 #include "support/temporary_folder.h"
 
@@ -270,7 +270,7 @@ TEST(ParseArgsTest, TheFormatIsThatOfTheRenderer) {
 
 TEST(ParseArgsTest, HelpAndVersionAreText) {
   EXPECT_EQ(Parse<std::string>({"--version"}),
-            "onnx-tag " ONNX_TAG_VERSION "\n");
+            "onnx-tag " + std::string(kVersion) + "\n");
   EXPECT_THAT(Parse<std::string>({"--help"}),
               StartsWith("onnx-tag finds the module"));
   EXPECT_EQ(Parse<std::string>({"help"}), Parse<std::string>({"-h"}));

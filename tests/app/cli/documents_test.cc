@@ -1,6 +1,4 @@
 // Man pages and completions, as text; tests/shells tries them in real shells.
-#include "app/cli/documents/documents.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <stdexcept>
 
 #include "app/cli/app.h"
+#include "app/cli/command_table.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag::cli {

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <random>
 
-#include "core/query/fields.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag::query {

@@ -1,4 +1,3 @@
-#include "core/tagging/module_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
 // What nodes are called; tests/properties_test.cc has the laws.
-#include "core/tagging/node_names.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

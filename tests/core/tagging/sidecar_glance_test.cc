@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "core/tagging/sidecar.h"
-#include "core/tagging/version.h"
+#include "generated/version.h"
 #include "support/generated_model.h"
 #include "support/onnx_models.h"
 

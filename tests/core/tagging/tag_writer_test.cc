@@ -6,7 +6,7 @@
 
 #include "core/tagging/module_format.h"
 #include "core/tagging/tag_format.h"
-#include "core/tagging/version.h"
+#include "generated/version.h"
 #include "support/onnx_models.h"
 
 namespace onnx_tag::test {
@@ -80,7 +80,7 @@ TEST(TagWriterTest, WritesTheKeysOfTheFormat) {
                   Pair("pkg.onnx_tag.evidence", "scope")));
   EXPECT_THAT(EntriesOf(proto.graph().node(1)), ElementsAre());
   EXPECT_THAT(EntriesOf(proto),
-              ElementsAre(Pair("pkg.onnx_tag.version", ONNX_TAG_VERSION),
+              ElementsAre(Pair("pkg.onnx_tag.version", kVersion),
                           Pair("pkg.onnx_tag.strategy", "enhanced_semantic"),
                           Pair("pkg.onnx_tag.modules",
                                R"({"root":["Bert",0,[]],)"

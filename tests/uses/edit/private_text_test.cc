@@ -10,7 +10,6 @@
 #include "onnx_tag/model.h"
 #include "support/onnx_models.h"
 #include "support/wire_builder.h"
-#include "uses/edit/private_words.h"
 
 namespace onnx_tag::edit {
 namespace {

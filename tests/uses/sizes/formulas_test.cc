@@ -4,9 +4,6 @@
 
 #include <limits>
 
-#include "uses/sizes/evaluation.h"
-#include "uses/sizes/formula_text.h"
-
 namespace onnx_tag::sizes {
 namespace {
 

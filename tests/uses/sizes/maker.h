@@ -10,7 +10,7 @@
 #include "onnx_tag/error.h"
 #include "support/onnx_models.h"
 #include "uses/sizes/assumptions.h"
-#include "uses/sizes/formula_text.h"
+#include "uses/sizes/formulas.h"
 #include "uses/sizes/shapes.h"
 
 namespace onnx_tag::test {

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 
-#include "app/cli/documents/documents.h"
+#include "app/cli/command_table.h"
 #include "base/embed.h"
 #include "base/parse_number.h"
-#include "core/query/fields.h"
+#include "core/query/parser.h"
 
 // One script for each shell; all ask the program. Readline takes --name=value
 // and field=value for three words. Without an offer PowerShell completes names

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "app/cli/documents/documents.h"
+#include "app/cli/command_table.h"
 #include "app/commands/commands.h"
 #include "base/text.h"
-#include "core/query/fields.h"
+#include "core/query/parser.h"
 #include "generated/exit_status.h"
 #include "generated/man_page.h"
 

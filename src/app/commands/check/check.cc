@@ -11,12 +11,12 @@
 #include "app/commands/read/modules.h"
 #include "app/commands/read/nodes.h"
 #include "app/commands/read/tagged_model.h"
-#include "app/render/facts.h"
+#include "app/render/render.h"
 #include "app/render/reports.h"
 #include "core/tagging/module_format.h"
-#include "core/tagging/module_table.h"
 #include "core/tagging/renames.h"
 #include "core/tagging/sidecar.h"
+#include "core/tagging/source_trust.h"
 #include "core/tagging/tag_format.h"
 #include "core/tagging/words.h"
 #include "file/io/paths.h"
@@ -28,17 +28,14 @@ namespace onnx_tag {
 namespace {
 
 void CheckModelEntries(const Model& model, bool tagged, Findings& findings) {
-  bool has_version = false;
   CheckKeys(std::span<const MetadataEntry>(model.metadata()), kModelKeys,
-            kNo<NodeId>, findings, [&](const MetadataEntry& entry) {
-              has_version |= entry.key == keys::kVersion;
-            });
+            kNo<NodeId>, findings, [](const MetadataEntry&) {});
   const std::string fault = ReadRenames(model).fault;
   if (!fault.empty()) {
     findings.push_back(
         {"bad-value", kNo<NodeId>, Quoted(keys::kRenamed) + ": " + fault});
   }
-  if (tagged && !has_version) {
+  if (tagged && !HasTags(model)) {
     findings.push_back(
         {"incomplete-tag", kNo<NodeId>,
          Message("nodes are tagged, but the model entry {} is missing",
@@ -83,14 +80,6 @@ class ModuleEntry {
   const std::string fault_;
   const ModuleFormat format_;
 };
-
-// Sources that the file's own names cannot contradict.
-bool IsFromOutside(Source source) {
-  return source == Source::kTransfer || source == Source::kRule ||
-         source == Source::kHierarchy || source == Source::kTrace ||
-         source == Source::kFx || source == Source::kAuxiliary ||
-         source == Source::kStructure;
-}
 
 // Entries that nobody can read, or that contradict each other.
 void CheckEntries(const Model& model, Findings& findings) {
@@ -151,7 +140,9 @@ void CheckStale(const Model& model, const Tagging& tags, Findings& findings) {
   for (const NodeId node : model.Nodes()) {
     const Tag& tag = tags.tags[node];
     const Tag& fresh = now.tags[node];
-    if (!tag.tagged() || !fresh.tagged() || IsFromOutside(tag.source) ||
+    // What is known from outside, the file's own names cannot contradict.
+    if (!tag.tagged() || !fresh.tagged() ||
+        (ConfirmsModules(tag.source) && tag.source != Source::kMetadata) ||
         tag.confidence == Confidence::kLow ||
         fresh.confidence < Confidence::kHigh) {
       continue;

@@ -84,15 +84,11 @@ class NodeEntries {
   }
 
   std::string_view Value(std::string_view key) const {
-    for (const MetadataEntry& entry : entries_) {
-      if (entry.key == key) return entry.value;
-    }
-    return {};
+    const MetadataEntry* const entry = FindEntry(entries_, key);
+    return entry == nullptr ? std::string_view() : entry->value;
   }
   bool Has(std::string_view key) const {
-    return std::any_of(
-        entries_.begin(), entries_.end(),
-        [&](const MetadataEntry& entry) { return entry.key == key; });
+    return FindEntry(entries_, key) != nullptr;
   }
 
  private:

@@ -25,12 +25,22 @@ namespace {
 constexpr std::size_t kMostDims = 8;
 
 std::string ListText(std::span<const std::int64_t> numbers) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < std::min(numbers.size(), kMostDims); ++i) {
-    text += fmt::format("{}{}", i == 0 ? "" : ", ", numbers[i]);
+  return fmt::format("[{}{}]",
+                     Join(numbers.first(std::min(numbers.size(), kMostDims))),
+                     numbers.size() > kMostDims ? ", ..." : "");
+}
+
+// Calls `use(key, x, y)` with what both maps have for each key: first those of
+// A, then those that only B has. Null: it has nothing.
+template <typename Map, typename Use>
+void ForEachKey(const Map& a, const Map& b, const Use& use) {
+  for (const auto& [key, x] : a) {
+    const auto at = b.find(key);
+    use(key, &x, at == b.end() ? nullptr : &at->second);
   }
-  if (numbers.size() > kMostDims) text += ", ...";
-  return text + "]";
+  for (const auto& [key, y] : b) {
+    if (!a.contains(key)) use(key, decltype (&y)(nullptr), &y);
+  }
 }
 
 std::string NamedType(std::int32_t data_type) {
@@ -129,31 +139,23 @@ std::optional<std::string> CompareAttribute(std::string_view op,
 
 void CompareAttributes(std::string_view op, Bytes a, Bytes b,
                        std::vector<std::string>& differences) {
-  const std::map<std::string_view, Encoded> old = AttributesOf(a);
-  const std::map<std::string_view, Encoded> now = AttributesOf(b);
-  const auto read = [](const auto& attributes, std::string_view name) {
-    const auto at = attributes.find(name);
-    return at == attributes.end()
-               ? std::nullopt
-               : std::optional(ReadAttribute(at->second.bytes));
+  const auto read = [](const Encoded* encoded) {
+    return encoded == nullptr ? std::nullopt
+                              : std::optional(ReadAttribute(encoded->bytes));
   };
-  const auto compare = [&](std::string_view name) {
-    if (std::optional<std::string> difference =
-            CompareAttribute(op, name, read(old, name), read(now, name))) {
-      differences.push_back(*std::move(difference));
-    }
-  };
-  for (const auto& [name, encoded] : old) {
-    const auto at = now.find(name);
-    // The nodes of graphs are compared on their own.
-    if (encoded.has_graph || (at != now.end() && at->second.has_graph)) {
-      continue;
-    }
-    if (at == now.end() || at->second.bytes != encoded.bytes) compare(name);
-  }
-  for (const auto& [name, encoded] : now) {
-    if (!encoded.has_graph && !old.contains(name)) compare(name);
-  }
+  ForEachKey(
+      AttributesOf(a), AttributesOf(b),
+      [&](std::string_view name, const Encoded* old, const Encoded* now) {
+        // The nodes of graphs are compared on their own.
+        if ((old != nullptr && old->has_graph) ||
+            (now != nullptr && now->has_graph) ||
+            (old != nullptr && now != nullptr && old->bytes == now->bytes)) {
+          return;
+        }
+        std::optional<std::string> difference =
+            CompareAttribute(op, name, read(old), read(now));
+        if (difference) differences.push_back(*std::move(difference));
+      });
 }
 
 void CompareWeights(const Model& a, NodeId node_a, const Model& b,
@@ -316,24 +318,20 @@ void CompareEnds(std::string_view what, const Model& a,
     }
     return result;
   };
-  const auto in_a = by_name(a, old);
-  const auto in_b = by_name(b, now);
-  for (const auto& [name, value] : in_a) {
-    const auto at = in_b.find(name);
-    if (at == in_b.end()) {
-      differences.push_back(Message("{} {} only in A", what, Short{name, 100}));
-      continue;
-    }
-    const std::string from = InterfaceText(a, value);
-    const std::string to = InterfaceText(b, at->second);
-    if (from == to) continue;
-    differences.push_back(
-        Message("{} {} {} -> {}", what, Short{name, 100}, from, to));
-  }
-  for (const auto& [name, value] : in_b) {
-    if (in_a.contains(name)) continue;
-    differences.push_back(Message("{} {} only in B", what, Short{name, 100}));
-  }
+  ForEachKey(by_name(a, old), by_name(b, now),
+             [&](std::string_view name, const ValueId* x, const ValueId* y) {
+               if (x == nullptr || y == nullptr) {
+                 differences.push_back(Message("{} {} only in {}", what,
+                                               Short{name, 100},
+                                               x == nullptr ? "B" : "A"));
+                 return;
+               }
+               const std::string from = InterfaceText(a, *x);
+               const std::string to = InterfaceText(b, *y);
+               if (from == to) return;
+               differences.push_back(
+                   Message("{} {} {} -> {}", what, Short{name, 100}, from, to));
+             });
 }
 
 }  // namespace
@@ -360,23 +358,17 @@ std::vector<std::string> CompareOpsets(const Model& a, const Model& b) {
     }
     return result;
   };
-  const std::map<std::string, std::int64_t> old = versions(a);
-  const std::map<std::string, std::int64_t> now = versions(b);
   std::vector<std::string> differences;
-  for (const auto& [domain, version] : old) {
-    const auto at = now.find(domain);
-    if (at == now.end()) {
-      differences.push_back(fmt::format("{} {} -> none", domain, version));
-    } else if (at->second != version) {
-      differences.push_back(
-          fmt::format("{} {} -> {}", domain, version, at->second));
-    }
-  }
-  for (const auto& [domain, version] : now) {
-    if (!old.contains(domain)) {
-      differences.push_back(fmt::format("{} none -> {}", domain, version));
-    }
-  }
+  ForEachKey(versions(a), versions(b),
+             [&](const std::string& domain, const std::int64_t* old,
+                 const std::int64_t* now) {
+               const auto text = [](const std::int64_t* version) {
+                 return version == nullptr ? "none" : std::to_string(*version);
+               };
+               if (text(old) == text(now)) return;
+               differences.push_back(
+                   fmt::format("{} {} -> {}", domain, text(old), text(now)));
+             });
   return differences;
 }
 

@@ -218,17 +218,16 @@ class Wiring {
       roots.Add(value);
     }
     for (const NodeId node : model.Nodes()) {
-      const auto inputs = model.Inputs(node);
-      const auto outputs = model.Outputs(node);
-      if (inputs.empty() || inputs[0] == kNo<ValueId> || outputs.empty() ||
-          outputs[0] == kNo<ValueId> ||
+      const ValueId input = FirstInput(model, node);
+      const ValueId output = FirstOutput(model, node);
+      if (input == kNo<ValueId> || output == kNo<ValueId> ||
           !facts.ops.Is(
               node, {OpKind::kIdentity, OpKind::kDropout, OpKind::kCast,
                      OpKind::kQuantizer, OpKind::kDequantizer, OpKind::kReshape,
                      OpKind::kTranspose, OpKind::kExpand})) {
         continue;
       }
-      roots[outputs[0]] = roots[inputs[0]];
+      roots[output] = roots[input];
     }
     return roots;
   }

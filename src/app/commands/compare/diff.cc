@@ -12,9 +12,9 @@
 #include "app/commands/compare/compare.h"
 #include "app/commands/read/model_sizes.h"
 #include "app/commands/read/nodes.h"
-#include "app/render/facts.h"
+#include "app/render/render.h"
 #include "core/hierarchy/name_parts.h"
-#include "core/tagging/tag_text.h"
+#include "core/tagging/words.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag {

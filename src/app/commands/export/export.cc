@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "core/graph/neighbours.h"
 #include "core/tagging/module_format.h"
-#include "core/tagging/module_table.h"
 #include "core/tagging/tag_format.h"
 #include "core/tagging/words.h"
 #include "onnx_tag/error.h"
@@ -391,9 +390,8 @@ constexpr std::array<Writer, kExportFormatNames.size()> kWriters = {
 Result RunExport(const ExportOptions& options, Terminal& terminal) {
   const TaggedModel model =
       TaggedModel::Load(options.model, options.source, terminal);
-  const Writer writer =
-      options.safe ? WriteTsv<Format::kTsvSafe>
-                   : kWriters[static_cast<std::size_t>(options.format)];
+  const Writer writer = options.safe ? WriteTsv<Format::kTsvSafe>
+                                     : kWriters[Index(options.format)];
   const MappedFile nothing = MappedFile::FromBytes("", options.model);
   WriteOptions write;
   write.force = options.force;

@@ -119,13 +119,6 @@ std::vector<DataFile> FindData(const ModelFile& file) {
   return found;
 }
 
-// "a.data", "a.data and 3 more"
-std::string NamesText(const std::vector<std::string>& names) {
-  std::string text = Message("{}", Short{names.front(), 200});
-  if (names.size() > 1) text += fmt::format(" and {} more", names.size() - 1);
-  return text;
-}
-
 }  // namespace
 
 std::vector<std::string> ExternalDataWarnings(const ModelFile& file) {
@@ -138,11 +131,11 @@ std::vector<std::string> ExternalDataWarnings(const ModelFile& file) {
     if (data.reach == Reach::kOutside) outside.push_back(data.location);
   }
   if (!missing.empty()) {
-    warnings.push_back("weights are missing: " + NamesText(missing));
+    warnings.push_back("weights are missing: " + FirstOf(missing, 1, 200));
   }
   if (!outside.empty()) {
     warnings.push_back("weights are outside the model's folder: " +
-                       NamesText(outside));
+                       FirstOf(outside, 1, 200));
   }
   return warnings;
 }
@@ -183,7 +176,7 @@ void CarryExternalData(const ModelFile& file, const std::string& output,
          "{}: the weights are in {}; a model in {}/ cannot find them\n  write "
          "the output beside the input, or add --data keep (do not change the "
          "references), --data link or --data copy",
-         output, NamesText(names), folder);
+         output, Ours{FirstOf(names, 1, 200)}, folder);
   }
   for (const DataFile& data : found) {
     if (data.reach != Reach::kInside) continue;  // warned of

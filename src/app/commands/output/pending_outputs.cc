@@ -75,31 +75,10 @@ class FileSink : public wire::Rewrite::Sink {
   std::uint64_t shown_ = 0;
 };
 
-class StandardOutputSink : public wire::Rewrite::Sink {
+// Hands on what is copied from `source` as if it was written.
+class PieceSink : public wire::Rewrite::Sink {
  public:
-  StandardOutputSink(const MappedFile& source, Terminal& terminal)
-      : source_(source), terminal_(terminal) {}
-
-  void Copy(std::uint64_t offset, std::uint64_t size) override {
-    InSteps(offset, size, [&](std::uint64_t at, std::uint64_t step) {
-      terminal_.Out(source_.bytes().substr(at, step));
-      source_.Release(at, at + step);
-    });
-  }
-  void Write(Bytes bytes) override { terminal_.Out(bytes); }
-
- private:
-  const MappedFile& source_;
-  Terminal& terminal_;
-};
-
-// Compares with a file that exists; nothing is written anywhere.
-class CompareSink : public wire::Rewrite::Sink {
-  struct Differs {};
-
- public:
-  CompareSink(const MappedFile& source, const MappedFile& existing)
-      : source_(source), existing_(existing) {}
+  explicit PieceSink(const MappedFile& source) : source_(source) {}
 
   void Copy(std::uint64_t offset, std::uint64_t size) override {
     InSteps(offset, size, [&](std::uint64_t at, std::uint64_t step) {
@@ -107,6 +86,30 @@ class CompareSink : public wire::Rewrite::Sink {
       source_.Release(at, at + step);
     });
   }
+
+ private:
+  const MappedFile& source_;
+};
+
+class StandardOutputSink : public PieceSink {
+ public:
+  StandardOutputSink(const MappedFile& source, Terminal& terminal)
+      : PieceSink(source), terminal_(terminal) {}
+
+  void Write(Bytes bytes) override { terminal_.Out(bytes); }
+
+ private:
+  Terminal& terminal_;
+};
+
+// Compares with a file that exists; nothing is written anywhere.
+class CompareSink : public PieceSink {
+  struct Differs {};
+
+ public:
+  CompareSink(const MappedFile& source, const MappedFile& existing)
+      : PieceSink(source), existing_(existing) {}
+
   void Write(Bytes bytes) override {
     if (at_ > existing_.size() ||
         existing_.bytes().substr(at_, bytes.size()) != bytes) {
@@ -129,16 +132,9 @@ class CompareSink : public wire::Rewrite::Sink {
   }
 
  private:
-  const MappedFile& source_;
   const MappedFile& existing_;
   std::uint64_t at_ = 0;
 };
-
-bool IsTaggedModel(const MappedFile& file) { return HasTags(ReadModel(file)); }
-
-bool IsSidecar(const MappedFile& file) {
-  return file.bytes().starts_with("{\n  \"format\": \"onnx-tag/");
-}
 
 // Whole files of weights.
 bool IsData(Kind kind) { return kind == Kind::kShare || kind == Kind::kCopy; }
@@ -174,20 +170,6 @@ void PendingOutputs::Add(Kind kind, const std::string& path,
                       .file = {}});
 }
 
-void PendingOutputs::AddTaggedModel(const std::string& path, std::uint64_t size,
-                                    Produce produce) {
-  Add(Kind::kTaggedModel, path, size, std::move(produce));
-}
-
-void PendingOutputs::AddModel(const std::string& path, std::uint64_t size,
-                              Produce produce) {
-  Add(Kind::kModel, path, size, std::move(produce));
-}
-
-void PendingOutputs::AddSidecar(const std::string& path, Produce produce) {
-  Add(Kind::kSidecar, path, std::nullopt, std::move(produce));
-}
-
 void PendingOutputs::AddDocument(const std::string& path, std::string_view head,
                                  Produce produce) {
   Add(Kind::kDocument, path, std::nullopt, std::move(produce));
@@ -199,11 +181,6 @@ void PendingOutputs::AddData(const std::string& from, const std::string& to,
   Add(share ? Kind::kShare : Kind::kCopy, to, std::nullopt, {});
   outputs_.back().data = from;
   outputs_.back().target = to;
-}
-
-void PendingOutputs::AddWeights(const std::string& path, std::uint64_t size,
-                                Produce produce) {
-  Add(Kind::kPacked, path, size, std::move(produce));
 }
 
 bool PendingOutputs::EqualsExisting(const Output& output) const {
@@ -226,20 +203,11 @@ bool PendingOutputs::IsInPlace(const Output& output) const {
 
 bool PendingOutputs::IsOurs(const Output& output,
                             const MappedFile& existing) const {
-  switch (output.kind) {
-    case Kind::kTaggedModel:
-      return IsTaggedModel(existing);
-    case Kind::kSidecar:
-      return IsSidecar(existing);
-    case Kind::kDocument:
-      return !output.head.empty() && existing.bytes().starts_with(output.head);
-    case Kind::kModel:
-    case Kind::kShare:
-    case Kind::kCopy:
-    case Kind::kPacked:
-      break;
-  }
-  return false;
+  if (output.kind == Kind::kTaggedModel) return HasTags(ReadModel(existing));
+  const std::string_view head = output.kind == Kind::kSidecar
+                                    ? "{\n  \"format\": \"onnx-tag/"
+                                    : std::string_view(output.head);
+  return !head.empty() && existing.bytes().starts_with(head);
 }
 
 void PendingOutputs::RefuseInput(const Output& output) const {

@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "app/commands/commands.h"
@@ -69,9 +70,15 @@ class PendingOutputs {
 
   // "-" is standard output.
   void AddTaggedModel(const std::string& path, std::uint64_t size,
-                      Produce produce);
-  void AddModel(const std::string& path, std::uint64_t size, Produce produce);
-  void AddSidecar(const std::string& path, Produce produce);
+                      Produce produce) {
+    Add(Kind::kTaggedModel, path, size, std::move(produce));
+  }
+  void AddModel(const std::string& path, std::uint64_t size, Produce produce) {
+    Add(Kind::kModel, path, size, std::move(produce));
+  }
+  void AddSidecar(const std::string& path, Produce produce) {
+    Add(Kind::kSidecar, path, std::nullopt, std::move(produce));
+  }
   // Text of another kind. `head` is how every document of this kind begins; ""
   // if that does not tell ours from others'.
   void AddDocument(const std::string& path, std::string_view head,
@@ -82,7 +89,10 @@ class PendingOutputs {
   // hard links, also the original, and ONNX Runtime refuses symbolic ones.)
   void AddData(const std::string& from, const std::string& to, bool share);
   // A new file of weights that `produce` makes; it never calls Copy().
-  void AddWeights(const std::string& path, std::uint64_t size, Produce produce);
+  void AddWeights(const std::string& path, std::uint64_t size,
+                  Produce produce) {
+    Add(Kind::kPacked, path, size, std::move(produce));
+  }
   // A file of weights that Commit() removes last, unless it is an input or a
   // model in its folder reads it.
   void AddLeftover(const std::string& path) { leftovers_.push_back(path); }

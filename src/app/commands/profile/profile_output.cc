@@ -9,10 +9,9 @@
 #include "app/commands/profile/kernels.h"
 #include "app/commands/profile/profile_report.h"
 #include "app/commands/read/modules.h"
-#include "app/render/facts.h"
 #include "app/render/render.h"
-#include "core/tagging/version.h"
 #include "core/tagging/words.h"
+#include "generated/version.h"
 
 namespace onnx_tag {
 namespace {

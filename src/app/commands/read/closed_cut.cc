@@ -256,7 +256,7 @@ Cut PartCutter::CutOutClosed(const std::vector<NodeId>& selected) {
     if (model[node].graph == kMain) chosen[node] = 1;
   }
   // Nodes of subgraphs go with the node around them, or not at all.
-  std::vector<Cut::Obstacle> obstacles;
+  std::vector<Obstacle> obstacles;
   for (const NodeId node : selected) {
     const NodeId around = graph.Around(node);
     if (around == kNo<NodeId>) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/commands/read/tagged_model.h"
+#include "app/commands/read/nodes.h"
 
 namespace onnx_tag {
 
@@ -19,12 +19,7 @@ struct Cut {
   // back into it, and constants that it reads.
   std::vector<NodeId> between;
   std::vector<NodeId> constants;
-  // Nodes that cannot be cut out, and why.
-  struct Obstacle {
-    NodeId node;
-    std::string why;
-  };
-  std::vector<Obstacle> obstacles;
+  std::vector<Obstacle> obstacles;  // nodes that cannot be cut out
 };
 
 // Who cuts: onnx.utils.extract_model does not look into subgraphs, so that

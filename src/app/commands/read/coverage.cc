@@ -97,20 +97,6 @@ class RequiredModules {
   std::vector<std::string> missing_;
 };
 
-// "encoder.layer.3.attention, encoder.layer.7.attention and 4 more"
-std::string FirstOf(const std::vector<std::string>& modules) {
-  constexpr std::size_t kMost = 5;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(modules.size(), kMost); ++i) {
-    if (!text.empty()) text += ", ";
-    text += Message("{}", Short{modules[i], 200});
-  }
-  if (modules.size() > kMost) {
-    text += fmt::format(" and {} more", WithThousands(modules.size() - kMost));
-  }
-  return text;
-}
-
 // The framework of the file, if it is not PyTorch; or "".
 std::string_view FrameworkOf(std::string_view dialect,
                              std::string_view producer) {
@@ -138,11 +124,6 @@ std::string AdviceFor(std::string_view dialect, std::string_view producer) {
       framework);
 }
 
-// In [0, 1]; 1 for a model without nodes.
-double Part(std::uint64_t nodes, std::uint64_t all) {
-  return all == 0 ? 1.0 : static_cast<double>(nodes) / static_cast<double>(all);
-}
-
 // Nodes that the root got for want of anything better are covered, but
 // nobody would say that they were found.
 std::uint64_t PlacedNodes(const Tagging& tagging) {
@@ -161,14 +142,13 @@ std::string OrUnknown(std::string_view text) {
 }
 
 std::string ConfidenceText(const Coverage& coverage) {
-  std::string text;
+  std::vector<std::string> words;
   for (std::size_t level = kConfidenceNames.size(); level-- > 0;) {
     if (coverage.by_confidence[level] == 0) continue;
-    if (!text.empty()) text += ", ";
-    text += fmt::format("{} {}", WithThousands(coverage.by_confidence[level]),
-                        kConfidenceNames[level]);
+    words.push_back(WithThousands(coverage.by_confidence[level]) + " " +
+                    std::string(kConfidenceNames[level]));
   }
-  return text;
+  return Join(words);
 }
 
 std::string PercentText(std::uint64_t part, std::uint64_t whole) {
@@ -185,8 +165,7 @@ std::string CoverageText(const Coverage& coverage) {
       WithThousands(coverage.sure), WithThousands(coverage.found()),
       WithThousands(coverage.guessed()));
   // Tagged, since the strategy promises it, but no module was found for them.
-  const std::uint64_t auxiliary =
-      coverage.by_source[static_cast<std::size_t>(Source::kAuxiliary)];
+  const std::uint64_t auxiliary = coverage.by_source[Index(Source::kAuxiliary)];
   if (auxiliary > 0) {
     text += fmt::format(" ({} of them auxiliary)", WithThousands(auxiliary));
   }
@@ -199,11 +178,9 @@ Datum::Members TaggedMembers(const Coverage& coverage) {
       {"nodes", coverage.nodes},
       {"tagged", coverage.tagged},
       {"untagged", coverage.untagged()},
-      {"coverage", Datum::Share(coverage.share())},
-      {"sure_coverage", Datum::Share(Part(coverage.sure, coverage.nodes))},
-      {"found_coverage",
-       Datum::Share(
-           coverage.nodes == 0 ? 0 : Part(coverage.found(), coverage.nodes))}};
+      {"coverage", Datum::Share(coverage.ShareOf(coverage.tagged))},
+      {"sure_coverage", Datum::Share(coverage.ShareOf(coverage.sure))},
+      {"found_coverage", Datum::Share(coverage.ShareOf(coverage.found(), 0))}};
 }
 
 Datum::Members CoverageMembers(const Coverage& coverage) {
@@ -221,7 +198,7 @@ std::vector<std::string> UnmetCounts(const Coverage& coverage,
   const bool with_found = options.count_structure;
   const std::uint64_t counted =
       coverage.sure + (with_found ? coverage.found() : 0);
-  const double percent = 100.0 * Part(counted, coverage.nodes);
+  const double percent = 100.0 * coverage.ShareOf(counted);
   if (percent < options.min_coverage) {
     std::string without;
     if (coverage.guessed() > 0) {
@@ -272,7 +249,7 @@ std::vector<std::string> UnmetGates(const Tagging& tagging,
                                   "not count"
                                 : ""})
             : Message("'{}' (--require-module) needs nodes in {}", glob,
-                      Ours{FirstOf(missing)}));
+                      Ours{FirstOf(missing, 5, 200)}));
   }
   return findings;
 }

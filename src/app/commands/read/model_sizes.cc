@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "core/tagging/words.h"
-#include "uses/sizes/formula_text.h"
+#include "uses/sizes/formulas.h"
 
 namespace onnx_tag {
 namespace {

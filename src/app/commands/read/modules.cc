@@ -19,7 +19,7 @@ ModuleCounts::ModuleCounts(const Tagging& tagging, bool with_found)
     if (!tag.tagged()) continue;
     if (!with_found && tag.source == Source::kStructure) continue;
     ++own_[tag.module];
-    ++by_confidence_[tag.module][static_cast<std::size_t>(tag.confidence)];
+    ++by_confidence_[tag.module][Index(tag.confidence)];
   }
   RollUp(tagging.modules, by_confidence_, [](auto& to, const auto& from) {
     for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];

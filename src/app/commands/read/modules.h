@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/tagging/tag_text.h"
+#include "core/tagging/words.h"
 #include "onnx_tag/tagging.h"
 
 namespace onnx_tag {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/parse_number.h"
-#include "core/query/fields.h"
+#include "core/hierarchy/name_parts.h"
 #include "core/query/matcher.h"
 #include "core/query/parser.h"
 #include "core/tagging/words.h"
@@ -72,15 +72,8 @@ NodeId SelectNode(const Model& model, std::string_view selector) {
     return *node;
   }
   std::string_view word = selector;
-  bool by_name = true;
-  bool by_output = true;
-  if (word.starts_with("name=")) {
-    word.remove_prefix(5);
-    by_output = false;
-  } else if (word.starts_with("output=")) {
-    word.remove_prefix(7);
-    by_name = false;
-  }
+  const bool by_output = !hierarchy::ConsumePrefix(word, "name=");
+  const bool by_name = !by_output || !hierarchy::ConsumePrefix(word, "output=");
   std::vector<NodeId> found;
   for (const NodeId node : model.Nodes()) {
     if ((by_name && model[node].name == word) ||
@@ -210,6 +203,15 @@ std::string NodeText(const Model& model, NodeId node, std::size_t longest) {
 std::string NodeLine(const Model& model, NodeId node, std::string_view why) {
   return Message("{}  {}: {}", model.Address(node),
                  Short{model[node].name, 100}, why);
+}
+
+std::vector<std::string> ObstacleLines(const Model& model,
+                                       const std::vector<Obstacle>& obstacles) {
+  std::vector<std::string> lines;
+  for (const auto& [node, why] : obstacles) {
+    lines.push_back(NodeLine(model, node, why));
+  }
+  return lines;
 }
 
 Datum NodeValue(const Model& model, NodeId node) {

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "app/commands/read/tagged_model.h"
@@ -57,6 +58,34 @@ std::string NodeText(const Model& model, NodeId node, std::size_t longest);
 
 // "#17  /encoder/MatMul: it has no module"
 std::string NodeLine(const Model& model, NodeId node, std::string_view why);
+
+// A node that something cannot be done with, and why.
+struct Obstacle {
+  NodeId node;
+  std::string why;
+};
+std::vector<std::string> ObstacleLines(const Model& model,
+                                       const std::vector<Obstacle>& obstacles);
+
+// How many nodes have each name.
+class NameUses {
+ public:
+  // `model` must outlive it.
+  explicit NameUses(const Model& model) : model_(model) {
+    for (const NodeId node : model.Nodes()) ++uses_[model[node].name];
+  }
+  std::uint64_t Of(NodeId node) const { return uses_.at(model_[node].name); }
+  // The name; the address where the name does not tell it from another.
+  std::string Label(NodeId node) const {
+    const std::string_view name = model_[node].name;
+    return name.empty() || Of(node) > 1 ? model_.Address(node)
+                                        : std::string(name);
+  }
+
+ private:
+  const Model& model_;
+  std::unordered_map<std::string_view, std::uint64_t> uses_;
+};
 
 // {"file", "line", "function", "text"}
 Datum LineValue(const SourceLine& line);

@@ -8,10 +8,10 @@
 #include "app/commands/read/tagged_model.h"
 #include "app/commands/report/report.h"
 #include "app/commands/report/report_tables.h"
-#include "app/render/facts.h"
+#include "app/render/render.h"
 #include "core/tagging/module_format.h"
 #include "file/model/element_types.h"
-#include "uses/sizes/formula_text.h"
+#include "uses/sizes/formulas.h"
 
 namespace onnx_tag {
 namespace {
@@ -353,7 +353,7 @@ class ModelJson {
         costs_->shapes.formulas().Find(symbol.name));
     return Datum::Object(
         {{"name", Shortened(symbol.name)},
-         {"kind", kKinds[static_cast<std::size_t>(symbol.kind)]},
+         {"kind", kKinds[Index(symbol.kind)]},
          {"number", number.IsNumber() ? Datum(number.number()) : Datum()},
          {"equal", TermsOf(costs_->assumptions.EqualOf(id), rows)},
          {"a", TermsOf(symbol.a, rows)},

@@ -54,8 +54,7 @@ class NameFinder {
     std::unordered_set<ValueId> seen;
     for (const NodeId node : selection_.nodes) {
       for (const ValueId value : model_.Inputs(node)) {
-        const Initializer* const tensor =
-            value == kNo<ValueId> ? nullptr : model_.InitializerOf(value);
+        const Initializer* const tensor = model_.InitializerOf(value);
         if (tensor != nullptr && IsFloat(tensor->data_type) &&
             CountElements(model_.Dims(*tensor)) > 1 &&
             seen.insert(value).second) {
@@ -304,15 +303,11 @@ std::span<const SelectTool> SelectTools() {
 }
 
 std::vector<std::string_view> SelectToolNames() {
-  std::vector<std::string_view> names;
-  for (const SelectTool& tool : SelectTools()) names.push_back(tool.name);
-  return names;
+  return NamesOf(SelectTools());
 }
 
 const SelectTool& FindSelectTool(std::string_view name) {
-  return *std::find_if(
-      SelectTools().begin(), SelectTools().end(),
-      [&](const SelectTool& tool) { return tool.name == name; });
+  return *FindNamed(SelectTools(), name);
 }
 
 ToolInput WriteDialect(const Selection& selection,

@@ -12,19 +12,15 @@
 #include <string>
 #include <vector>
 
+#include "app/commands/read/nodes.h"
 #include "onnx_tag/tagging.h"
 
 namespace onnx_tag {
 
 struct LayerRules {
-  std::vector<ModuleId> modules;   // whose nodes are selected
-  std::vector<std::string> rules;  // "=encoder.layer.1", "encoder.layer.1."
-  // Nodes that no rule reaches, and why.
-  struct Obstacle {
-    NodeId node;
-    std::string why;
-  };
-  std::vector<Obstacle> obstacles;
+  std::vector<ModuleId> modules;    // whose nodes are selected
+  std::vector<std::string> rules;   // "=encoder.layer.1", "encoder.layer.1."
+  std::vector<Obstacle> obstacles;  // nodes that no rule reaches
   // Modules of which only some nodes are selected: "m: 3 of its 5 nodes".
   std::vector<std::string> split;
 

@@ -1,14 +1,11 @@
 #include <fmt/core.h>
 
-#include <unordered_map>
-
 #include "app/commands/commands.h"
 #include "app/commands/read/closed_cut.h"
 #include "app/commands/read/nodes.h"
 #include "app/commands/read/part_plan.h"
 #include "app/commands/select/dialects.h"
 #include "app/commands/select/layer_rules.h"
-#include "app/render/facts.h"
 #include "app/render/render.h"
 #include "core/graph/operators.h"
 #include "core/tagging/words.h"
@@ -27,10 +24,7 @@ ToolInput WriteLayerAnn(const Selection& selection,
   const TaggedModel& model = selection.model;
   const LayerRules rules = LayerRulesFor(model.tagging(), selection.nodes);
   ToolInput input;
-  for (const LayerRules::Obstacle& obstacle : rules.obstacles) {
-    input.obstacles.push_back(
-        NodeLine(model.model(), obstacle.node, obstacle.why));
-  }
+  input.obstacles = ObstacleLines(model.model(), rules.obstacles);
   for (const std::string& split : rules.split) {
     input.obstacles.push_back(split +
                               " are selected; layer_ann needs all of them");
@@ -116,9 +110,7 @@ ToolInput WriteExtract(const Selection& selection,
   const Cut cut =
       PartCutter(nodes, CutBy::kExtractModel).CutOutClosed(selection.nodes);
   ToolInput input;
-  for (const Cut::Obstacle& obstacle : cut.obstacles) {
-    input.obstacles.push_back(NodeLine(nodes, obstacle.node, obstacle.why));
-  }
+  input.obstacles = ObstacleLines(nodes, cut.obstacles);
   if (cut.inputs.empty() && cut.obstacles.empty()) {
     input.obstacles.push_back(
         "this part has no input, but extract_model needs one");
@@ -152,33 +144,23 @@ ToolInput WriteExtract(const Selection& selection,
 
 // ---------------------------------------------------------------- addresses
 // Why `node` has no name of its own in the main graph; "" if it has.
-class NodeNames {
- public:
-  explicit NodeNames(const Model& nodes) : nodes_(nodes) {
-    for (const NodeId node : nodes.Nodes()) ++uses_[nodes[node].name];
-  }
-  std::string Obstacle(NodeId node) const {
-    const std::string_view name = nodes_[node].name;
-    if (name.empty()) return "it has no name";
-    const std::uint64_t uses = uses_.at(name);
-    if (uses > 1) return fmt::format("{} share this name", Count(uses, "node"));
-    if (nodes_[node].graph != GraphId{0}) return "it is not in the main graph";
-    return "";
-  }
-
- private:
-  const Model& nodes_;
-  std::unordered_map<std::string_view, std::uint64_t> uses_;
-};
+std::string WhyNameless(const Model& nodes, const NameUses& names,
+                        NodeId node) {
+  if (nodes[node].name.empty()) return "it has no name";
+  const std::uint64_t uses = names.Of(node);
+  if (uses > 1) return fmt::format("{} share this name", Count(uses, "node"));
+  if (nodes[node].graph != GraphId{0}) return "it is not in the main graph";
+  return "";
+}
 
 // Nodes that cannot be told by name, a line each; they leave the selection.
 std::vector<std::string> DropNameless(Selection& selection) {
   const Model& nodes = selection.model.model();
-  const NodeNames names(nodes);
+  const NameUses names(nodes);
   std::vector<std::string> lines;
   std::vector<NodeId> kept;
   for (const NodeId node : selection.nodes) {
-    const std::string why = names.Obstacle(node);
+    const std::string why = WhyNameless(nodes, names, node);
     if (why.empty()) {
       kept.push_back(node);
       continue;

@@ -13,9 +13,9 @@
 #include "app/commands/read/modules.h"
 #include "app/commands/read/nodes.h"
 #include "app/commands/read/tagged_model.h"
-#include "app/render/facts.h"
 #include "app/render/render.h"
 #include "base/word_list.h"
+#include "core/graph/neighbours.h"
 #include "core/graph/operators.h"
 #include "core/hierarchy/name_parts.h"
 #include "core/tagging/module_format.h"
@@ -163,7 +163,7 @@ bool IsLayer(const Model& model, const Tagging& tagging, ModuleId element) {
   bool has_others = false;
   for (const NodeId node : model.Nodes()) {
     const Tag& tag = tagging.tags[node];
-    if (!tag.tagged() || tree.CommonAncestor(tag.module, element) != element) {
+    if (!tag.tagged() || !tree.IsAncestor(element, tag.module)) {
       continue;
     }
     products += Describe(FindOp(model.OpType(node)))
@@ -218,12 +218,11 @@ std::string ReadersText(const Model& model, ValueId value) {
   std::unordered_set<ValueId> seen = {value};
   for (std::size_t i = 0; i < open.size(); ++i) {
     for (const NodeId reader : model.Consumers(open[i])) {
-      if (IsQuantizer(model, reader) && !model.Outputs(reader).empty() &&
-          model.Outputs(reader)[0] != kNo<ValueId>) {
-        const ValueId next = model.Outputs(reader)[0];
-        if (seen.insert(next).second) open.push_back(next);
-      } else {
+      const ValueId next = FirstOutput(model, reader);
+      if (!IsQuantizer(model, reader) || next == kNo<ValueId>) {
         readers.push_back(reader);
+      } else if (seen.insert(next).second) {
+        open.push_back(next);
       }
     }
   }
@@ -239,11 +238,11 @@ std::string ReadersText(const Model& model, ValueId value) {
 // quantizer.
 std::string SourceText(const Model& model, ValueId value) {
   NodeId maker = model.Producer(value);
-  for (std::size_t steps = 0;
+  for (int steps = 0;
        steps < 4 && maker != kNo<NodeId> && IsQuantizer(model, maker) &&
-       !model.Inputs(maker).empty() && model.Inputs(maker)[0] != kNo<ValueId>;
+       FirstInput(model, maker) != kNo<ValueId>;
        ++steps) {
-    value = model.Inputs(maker)[0];
+    value = FirstInput(model, maker);
     maker = model.Producer(value);
   }
   if (maker != kNo<NodeId>) return "the result of " + NodeText(model, maker);
@@ -256,19 +255,18 @@ std::string SourceText(const Model& model, ValueId value) {
 std::string WhatItServes(const Model& model, NodeId node,
                          const std::string& does) {
   const OpKinds kinds = Describe(FindOp(model.OpType(node))).kinds;
-  if (model.Outputs(node).empty() || model.Outputs(node)[0] == kNo<ValueId>) {
-    return "";
-  }
-  const std::string readers = ReadersText(model, model.Outputs(node)[0]);
+  const ValueId result = FirstOutput(model, node);
+  if (result == kNo<ValueId>) return "";
+  const std::string readers = ReadersText(model, result);
   if (kinds.HasAnyOf(OpKind::kConstant)) {
     return does.empty() || readers.empty() ? "" : does + ", read by " + readers;
   }
   const bool copies = kinds.HasAnyOf(OpKind::kIdentity);
-  if ((!copies && !IsQuantizer(model, node)) || model.Inputs(node).empty() ||
-      model.Inputs(node)[0] == kNo<ValueId>) {
+  const ValueId input = FirstInput(model, node);
+  if ((!copies && !IsQuantizer(model, node)) || input == kNo<ValueId>) {
     return "";
   }
-  const std::string source = SourceText(model, model.Inputs(node)[0]);
+  const std::string source = SourceText(model, input);
   if (copies && !source.starts_with("the weight")) return "";
   return fmt::format("{} {}{}",
                      copies                                 ? "copies"
@@ -306,9 +304,9 @@ std::string ClassText(const Tagging& tagging, ModuleId module) {
 std::string ValuesText(const Model& model, std::span<const ValueId> values) {
   std::vector<std::string> names;
   for (const ValueId value : values) {
-    names.push_back(value == kNo<ValueId>
-                        ? "-"
-                        : Message("{}", Short{model.ValueName(value), 60}));
+    const std::string_view name =
+        value == kNo<ValueId> ? "-" : model.ValueName(value);
+    names.push_back(Message("{}", Short{name, 60}));
   }
   return Join(names);
 }
@@ -333,14 +331,7 @@ std::string ClassLine(const Tagging& tagging, ModuleId module) {
   if (facts == nullptr) return Message("{}", name);
   std::string others;
   if (!facts->candidates.empty()) {
-    std::vector<std::string> shown;
-    for (const std::string& candidate : facts->candidates) {
-      if (shown.size() == 4) break;
-      shown.push_back(Message("{}", Short{candidate, 60}));
-    }
-    const std::size_t more = facts->candidates.size() - shown.size();
-    others = fmt::format("; {}{} {} as well", Join(shown),
-                         more > 0 ? fmt::format(" and {} more", more) : "",
+    others = fmt::format("; {} {} as well", FirstOf(facts->candidates, 4, 60),
                          facts->candidates.size() == 1 ? "fits" : "fit");
   }
   return Message("{}{} ({}{})", name, Doubt(tagging, module),

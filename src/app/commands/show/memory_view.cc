@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "app/commands/read/nodes.h"
-#include "app/render/facts.h"
+#include "app/render/render.h"
 #include "base/text.h"
 #include "core/graph/operators.h"
 #include "core/hierarchy/roll_up.h"

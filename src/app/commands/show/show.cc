@@ -16,10 +16,10 @@
 #include "app/commands/read/nodes.h"
 #include "app/commands/read/tagged_model.h"
 #include "app/commands/show/memory_view.h"
-#include "app/render/facts.h"
+#include "app/render/render.h"
 #include "core/tagging/words.h"
 #include "onnx_tag/error.h"
-#include "uses/sizes/formula_text.h"
+#include "uses/sizes/formulas.h"
 
 namespace onnx_tag {
 namespace {

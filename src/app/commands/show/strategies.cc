@@ -7,7 +7,7 @@
 #include "app/commands/output/destinations.h"
 #include "app/commands/read/coverage.h"
 #include "app/commands/read/tagged_model.h"
-#include "app/render/facts.h"
+#include "app/render/render.h"
 #include "file/model/model_file.h"
 #include "onnx_tag/error.h"
 
@@ -76,7 +76,7 @@ std::vector<Outcome> RunAll(const Model& model, const MappingOptions& mapping,
 }
 
 std::uint64_t Auxiliary(const Coverage& coverage) {
-  return coverage.by_source[static_cast<std::size_t>(Source::kAuxiliary)];
+  return coverage.by_source[Index(Source::kAuxiliary)];
 }
 
 // `first`: the strategy that the others are compared with.
@@ -147,8 +147,7 @@ Result List() {
               {}};
   Datum::List list;
   for (const StrategyInfo& strategy : Strategies()) {
-    const std::string_view need =
-        kNeedTexts[static_cast<std::size_t>(strategy.need)];
+    const std::string_view need = kNeedTexts[Index(strategy.need)];
     table.rows.push_back({strategy.name, strategy.help});
     if (!need.empty()) table.rows.push_back({"", need});
     list.push_back(Datum::Object({{"name", strategy.name},

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,6 +76,16 @@ std::string WriteChanged(const std::string& model, const ModelFile& file,
                          const ChangedModel& changed,
                          const WriteOptions& options, Terminal& terminal,
                          Result& result);
+
+// slots.cc: `weights --lora-slots`, the model with optional inputs for
+// adapters.
+Result LoraSlots(const WeightsOptions& options, Terminal& terminal);
+
+// refit.cc: `weights --refit`, the model with the weights of another
+// checkpoint.
+Result Refit(const WeightsOptions& options,
+             const std::shared_ptr<const TaggedModel>& model,
+             Terminal& terminal);
 
 }  // namespace onnx_tag
 

@@ -15,7 +15,7 @@
 #include "app/commands/read/nodes.h"
 #include "app/commands/read/part_plan.h"
 #include "app/commands/write/new_models.h"
-#include "app/render/facts.h"
+#include "app/render/render.h"
 #include "core/hierarchy/roll_up.h"
 #include "core/tagging/words.h"
 #include "file/io/paths.h"
@@ -72,10 +72,8 @@ std::optional<CutPart> CutPartOut(
     const std::string& path, const edit::WeightPacker::Files& files,
     const WriteOptions& options, Terminal& terminal,
     const Passed& passed = {}) {
-  std::vector<std::string> obstacles;
-  for (const Cut::Obstacle& obstacle : cut.obstacles) {
-    obstacles.push_back(NodeLine(model.model(), obstacle.node, obstacle.why));
-  }
+  std::vector<std::string> obstacles =
+      ObstacleLines(model.model(), cut.obstacles);
   if (obstacles.empty() && cut.outputs.empty() && passed.outputs.empty()) {
     obstacles.emplace_back("nothing comes out of this part");
   }

@@ -1,6 +1,4 @@
 // Tested by tests/app/commands/refit_test.cc and tests/clients/check_refit.py.
-#include "app/commands/write/refit.h"
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -10,7 +8,8 @@
 #include "app/commands/output/data_names.h"
 #include "app/commands/output/destinations.h"
 #include "app/commands/output/pending_outputs.h"
-#include "app/render/facts.h"
+#include "app/commands/write/new_models.h"
+#include "app/render/render.h"
 #include "core/tagging/tag_writer.h"
 #include "core/tagging/words.h"
 #include "file/io/paths.h"
@@ -208,13 +207,9 @@ Result Refit(const WeightsOptions& options,
     WriteRefit(options, *refit, inputs, read, terminal, result, path);
   }
   if (!unused.empty()) {
-    std::vector<std::string> lines;
-    for (const std::string& name : unused) {
-      lines.push_back(Message("{}", Short{name, 300}));
-    }
     result.Line("{} of the new checkpoint went into no tensor{}",
-                Count(lines.size(), "changed parameter"),
-                Ours{ListLines(lines)});
+                Count(unused.size(), "changed parameter"),
+                Ours{NameLines(unused)});
   }
   const Table table = RefitTable(refit);
   result.rows.push_back(table);

@@ -1,5 +1,6 @@
 // Tested by tests/app/commands/slots_test.cc and tests/clients/check_slots.py.
-#include "app/commands/write/slots.h"
+
+#include "uses/edit/slots.h"
 
 #include <algorithm>
 #include <map>
@@ -9,12 +10,11 @@
 #include "app/commands/output/destinations.h"
 #include "app/commands/read/nodes.h"
 #include "app/commands/write/new_models.h"
-#include "app/render/facts.h"
+#include "app/render/render.h"
 #include "core/graph/operators.h"
 #include "file/model/attributes.h"
 #include "file/model/element_types.h"
 #include "onnx_tag/error.h"
-#include "uses/edit/slots.h"
 #include "uses/weights/use_reader.h"
 #include "uses/weights/weight_map.h"
 

@@ -4,7 +4,7 @@
 #include "app/commands/output/destinations.h"
 #include "app/commands/read/tagged_model.h"
 #include "app/commands/write/new_models.h"
-#include "app/render/facts.h"
+#include "app/render/render.h"
 #include "app/render/reports.h"
 #include "core/tagging/renames.h"
 #include "core/tagging/tag_format.h"

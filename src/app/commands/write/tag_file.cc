@@ -7,17 +7,17 @@
 
 #include "app/commands/read/coverage.h"
 #include "app/commands/read/tagged_model.h"
+#include "app/render/render.h"
 #include "core/tagging/module_format.h"
 #include "core/tagging/node_json.h"
-#include "core/tagging/node_names.h"
 #include "core/tagging/sidecar.h"
 #include "core/tagging/tag_format.h"
 #include "core/tagging/tag_writer.h"
-#include "core/tagging/version.h"
 #include "file/io/folder.h"
 #include "file/io/mapped_file.h"
 #include "file/io/paths.h"
 #include "file/json/writer.h"
+#include "generated/version.h"
 #include "mapping/ladder/ladder.h"
 #include "onnx_tag/error.h"
 
@@ -166,11 +166,9 @@ Produce NamesOf(const Model& model, const std::vector<std::string>& old_names) {
     for (const NodeId node : model.Nodes()) {
       const std::string& old_name = old_names[Index(node)];
       if (old_name == model[node].name) continue;
-      JsonWriter json;
-      json.BeginObject();
-      json.Key("old").String(old_name).Key("new").String(model[node].name);
-      json.EndObject();
-      sink.Write(json.Take() + "\n");
+      sink.Write(JsonText(Datum::Object(
+                     {{"old", old_name}, {"new", model[node].name}})) +
+                 "\n");
     }
   };
 }

@@ -9,10 +9,12 @@
 #include "app/commands/output/destinations.h"
 #include "app/commands/read/nodes.h"
 #include "app/commands/write/new_models.h"
-#include "app/render/facts.h"
+#include "app/render/render.h"
 #include "base/glob.h"
 #include "core/graph/graph_facts.h"
+#include "core/graph/neighbours.h"
 #include "core/graph/order.h"
+#include "core/graph/walk.h"
 #include "core/hierarchy/roll_up.h"
 #include "file/model/element_types.h"
 #include "file/model/onnx_fields.h"
@@ -20,7 +22,7 @@
 #include "file/wire/encoding.h"
 #include "uses/edit/graph_edit.h"
 #include "uses/edit/part.h"
-#include "uses/sizes/formula_text.h"
+#include "uses/sizes/formulas.h"
 
 namespace onnx_tag {
 namespace {
@@ -102,16 +104,15 @@ class ModuleValues {
       is_member_.Add(tag.tagged());
       if (!tag.tagged()) continue;
       if (first[tag.module] == kNo<NodeId>) first[tag.module] = node;
-      const auto inputs = model_.Inputs(node);
+      const ValueId input = FirstInput(model_, node);
       if (tag.confidence > Confidence::kLow ||
           tag.source == Source::kStructure || tag.module == ModuleTree::kRoot ||
-          model_.Outputs(node).size() < 2 || inputs.empty() ||
-          inputs[0] == kNo<ValueId> ||
+          model_.Outputs(node).size() < 2 || input == kNo<ValueId> ||
           !Describe(FindOp(model_.OpType(node)))
                .kinds.HasAnyOf(OpKind::kSlice)) {
         continue;
       }
-      const NodeId maker = model_.Producer(inputs[0]);
+      const NodeId maker = model_.Producer(input);
       is_member_[node] = maker == kNo<NodeId> ||
                          !tagging_.tags[maker].tagged() ||
                          tagging_.tags[maker].confidence == Confidence::kLow;
@@ -119,15 +120,11 @@ class ModuleValues {
     for (const NodeId node : model_.Nodes()) {
       const Tag& tag = tagging_.tags[node];
       if (is_member_[node] || !tag.tagged()) continue;
-      for (const ValueId value : model_.Outputs(node)) {
-        if (value == kNo<ValueId>) continue;
-        for (const NodeId reader : model_.Consumers(value)) {
-          const Tag& read = tagging_.tags[reader];
-          is_member_[node] =
-              is_member_[node] ||
-              (read.tagged() && first[read.module] > node &&
-               tree.CommonAncestor(read.module, tag.module) == tag.module);
-        }
+      for (const NodeId reader : Readers(model_, node)) {
+        const Tag& read = tagging_.tags[reader];
+        is_member_[node] =
+            is_member_[node] || (read.tagged() && first[read.module] > node &&
+                                 tree.IsAncestor(tag.module, read.module));
       }
     }
   }
@@ -240,9 +237,9 @@ class ModuleValues {
       for (const ValueId value : list) listed[value] = number;
       std::erase_if(list, [&](ValueId value) {
         const NodeId quantizer = quantizer_of(value);
-        return quantizer != kNo<NodeId> && !model_.Inputs(quantizer).empty() &&
-               model_.Inputs(quantizer)[0] != kNo<ValueId> &&
-               listed[model_.Inputs(quantizer)[0]] == number;
+        if (quantizer == kNo<NodeId>) return false;
+        const ValueId input = FirstInput(model_, quantizer);
+        return input != kNo<ValueId> && listed[input] == number;
       });
     }
   }
@@ -292,61 +289,29 @@ struct Taps {
   std::vector<Skipped> skipped;
 };
 
-// The modules that the user names. Names without wildcards are looked up: a
-// script may give as many as there are modules.
-class Asked {
- public:
-  explicit Asked(const std::vector<std::string>& words) {
-    for (const std::string& word : words) {
-      if (HasWildcards(word)) {
-        patterns_.push_back(word);
-      } else {
-        names_.insert(word);
+// By module, whether the user names it. Names without wildcards are looked up:
+// a script may give as many as there are modules.
+IdVector<ModuleId, bool> Asked(const ModuleTree& tree,
+                               const std::vector<std::string>& words) {
+  IdVector<ModuleId, bool> asked(tree.size(), false);
+  for (const std::string& word : words) {
+    if (HasWildcards(word)) {
+      for (const ModuleId id : tree.All()) {
+        if (MatchesPattern(word, tree.Path(id), '.')) asked[id] = true;
       }
+    } else if (const ModuleId id = tree.Find(word); id != kNo<ModuleId>) {
+      asked[id] = true;
     }
   }
+  return asked;
+}
 
-  bool Contains(const std::string& path) const {
-    return names_.contains(path) ||
-           std::any_of(patterns_.begin(), patterns_.end(),
-                       [&](std::string_view pattern) {
-                         return MatchesPattern(pattern, path, '.');
-                       });
-  }
-
- private:
-  std::unordered_set<std::string_view> names_;
-  std::vector<std::string_view> patterns_;
-};
-
-// Names for new outputs: after the module, and no value's yet.
-class OutputNames {
- public:
-  explicit OutputNames(const Model& model) : model_(model) {}
-
-  std::string Make(const std::string& module, bool input, std::size_t number) {
-    std::string base(ShownPath(module));
-    if (input) base += ".input";
-    if (number > 0) base += fmt::format(":{}", number);
-    std::string name = base;
-    if (IsTaken(name)) {
-      // The numbers that others of this name have are not tried again.
-      std::uint32_t& last = numbers_.try_emplace(base, 1).first->second;
-      while (IsTaken(name)) name = fmt::format("{}~{}", base, ++last);
-    }
-    given_.insert(name);
-    return name;
-  }
-
- private:
-  bool IsTaken(const std::string& name) const {
-    return model_.FindName(name) != kNo<NameId> || given_.contains(name);
-  }
-
-  const Model& model_;
-  std::unordered_set<std::string> given_;
-  std::unordered_map<std::string, std::uint32_t> numbers_;
-};
+// The name of a new output: after the module.
+std::string NameOfTap(const std::string& module, bool input,
+                      std::size_t number) {
+  return fmt::format("{}{}{}", ShownPath(module), input ? ".input" : "",
+                     number > 0 ? fmt::format(":{}", number) : "");
+}
 
 std::string WhySkipped(const ModuleValues& values, const ModuleTree& tree,
                        ModuleId id, bool inputs) {
@@ -376,12 +341,13 @@ std::string WhySkipped(const ModuleValues& values, const ModuleTree& tree,
 Taps FindTaps(const TapOptions& options, const Model& model,
               const Tagging& tagging, const sizes::Shapes& shapes) {
   const ModuleValues values(model, tagging, shapes);
-  OutputNames names(model);
-  const Asked asked(options.modules);
+  edit::FreeNames names(model);
+  const IdVector<ModuleId, bool> asked =
+      Asked(tagging.modules, options.modules);
   Taps taps;
   for (const ModuleId id : tagging.modules.All()) {
+    if (!asked[id]) continue;
     const std::string path = tagging.modules.Path(id);
-    if (!asked.Contains(path)) continue;
     const std::vector<ValueId>& list =
         options.inputs ? values.Inputs(id) : values.Outputs(id);
     if (list.empty()) {
@@ -390,7 +356,8 @@ Taps FindTaps(const TapOptions& options, const Model& model,
       continue;
     }
     for (std::size_t i = 0; i < list.size(); ++i) {
-      taps.list.push_back({id, list[i], names.Make(path, options.inputs, i),
+      taps.list.push_back({id, list[i],
+                           names.Take(NameOfTap(path, options.inputs, i)),
                            !model[list[i]].is_output});
     }
   }

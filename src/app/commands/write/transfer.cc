@@ -4,43 +4,42 @@
 
 #include <algorithm>
 #include <array>
-#include <unordered_map>
 #include <utility>
 
 #include "app/commands/commands.h"
 #include "app/commands/output/destinations.h"
 #include "app/commands/read/coverage.h"
+#include "app/commands/read/nodes.h"
 #include "app/commands/read/tagged_model.h"
 #include "app/commands/write/tag_file.h"
+#include "app/render/render.h"
 #include "core/tagging/words.h"
-#include "file/json/writer.h"
 #include "mapping/mapping/laws.h"
 
 namespace onnx_tag {
 namespace {
 
-using Found = std::array<std::pair<std::string_view, std::uint64_t>, 5>;
+struct FoundBy {
+  std::string_view key, words;
+  std::uint64_t count;
+};
 
-Found FoundBy(const TransferCounts& counts) {
-  return {{{"by_name", counts.by_name},
-           {"by_structure", counts.by_structure},
-           {"fused", counts.fused},
-           {"helpers", counts.helpers},
-           {"nearby", counts.nearby}}};
+std::array<FoundBy, 5> WaysOf(const TransferCounts& counts) {
+  return {{{"by_name", "by name", counts.by_name},
+           {"by_structure", "by structure", counts.by_structure},
+           {"fused", "fused", counts.fused},
+           {"helpers", "inserted by tools", counts.helpers},
+           {"nearby", "by neighbours", counts.nearby}}};
 }
 
 // "found 110 by name, 9 by structure, 4 fused, 3 inserted by tools", what was
 // not carried, and open nodes.
 void AddCounts(const TransferCounts& counts, std::uint64_t mapped,
                std::uint64_t open, Result& result) {
-  constexpr std::array<std::string_view, 5> kWords = {
-      "by name", "by structure", "fused", "inserted by tools", "by neighbours"};
   std::vector<std::string> found;
-  const Found by = FoundBy(counts);
-  for (std::size_t i = 0; i < by.size(); ++i) {
-    if (by[i].second == 0) continue;
-    found.push_back(
-        fmt::format("{} {}", WithThousands(by[i].second), kWords[i]));
+  for (const auto& [key, words, count] : WaysOf(counts)) {
+    if (count == 0) continue;
+    found.push_back(fmt::format("{} {}", WithThousands(count), words));
   }
   if (!found.empty()) result.Line("  found {}", Join(found));
   if (mapped > 0) {
@@ -77,8 +76,8 @@ Datum Data(const TransferOptions& options, const TagReport& report,
                report.coverage.by_confidence[i]);
   }
   Datum found = Datum::Object({});
-  for (const auto& [key, count] : FoundBy(counts)) {
-    found.Set(std::string(key), count);
+  for (const FoundBy& way : WaysOf(counts)) {
+    found.Set(std::string(way.key), way.count);
   }
   found.Add({{"mapped", mapped},
              {"no_counterpart", counts.no_counterpart},
@@ -87,70 +86,41 @@ Datum Data(const TransferOptions& options, const TagReport& report,
   return data;
 }
 
-// Names of nodes; the address where a name does not tell it from another.
-class NodeLabels {
- public:
-  explicit NodeLabels(const Model& model) : model_(model) {
-    for (const NodeId node : model.Nodes()) ++times_[model[node].name];
-  }
-  std::string Of(NodeId node) const {
-    const std::string_view name = model_[node].name;
-    return name.empty() || times_.at(name) > 1 ? model_.Address(node)
-                                               : std::string(name);
-  }
-
- private:
-  const Model& model_;
-  std::unordered_map<std::string_view, std::uint32_t> times_;
-};
-
 // --map: JSON lines.
 std::string LineageLines(const Lineage& lineage, const Model& from,
                          const Model& to) {
-  const NodeLabels old_nodes(from);
-  const NodeLabels nodes(to);
+  const NameUses old_nodes(from);
+  const NameUses nodes(to);
   std::string lines;
-  const auto line = [&](auto fill) {
-    JsonWriter json;
-    json.BeginObject();
-    fill(json);
-    json.EndObject();
-    lines += json.Take() + "\n";
+  const auto line = [&](const Datum::Members& members) {
+    lines += JsonText(Datum::Object(members)) + "\n";
   };
   for (const NodeId node : to.Nodes()) {
     const Lineage::Node& found = lineage.nodes[node];
-    line([&](JsonWriter& json) {
-      json.Key("node").String(nodes.Of(node)).Key("from").BeginArray();
-      for (const NodeId old : found.from) json.String(old_nodes.Of(old));
-      json.EndArray().Key("how").String(found.how).Key("confidence");
-      json.String(EnumToWord(kConfidenceNames, found.confidence));
-    });
+    line({{"node", nodes.Label(node)},
+          {"from",
+           ListOf(found.from,
+                  [&](NodeId old) { return Datum(old_nodes.Label(old)); })},
+          {"how", found.how},
+          {"confidence", EnumToWord(kConfidenceNames, found.confidence)}});
   }
   for (const Lineage::Tensor& tensor : lineage.tensors) {
-    line([&](JsonWriter& json) {
-      json.Key("tensor").String(to.ValueName(tensor.to)).Key("from");
-      if (tensor.from == kNo<ValueId>) {
-        json.Null();
-      } else {
-        json.String(from.ValueName(tensor.from));
-      }
-      json.Key("how").String(tensor.how);
-    });
+    line({{"tensor", to.ValueName(tensor.to)},
+          {"from", tensor.from == kNo<ValueId>
+                       ? Datum()
+                       : Datum(from.ValueName(tensor.from))},
+          {"how", tensor.how}});
   }
   for (const Lineage::Gone& gone : lineage.gone) {
-    line([&](JsonWriter& json) {
-      json.Key("gone").String(old_nodes.Of(gone.node));
-      json.Key("why").String(gone.why);
-      if (gone.into != kNo<NodeId>) {
-        json.Key("into").String(nodes.Of(gone.into));
-      }
-    });
+    Datum::Members members = {{"gone", old_nodes.Label(gone.node)},
+                              {"why", gone.why}};
+    if (gone.into != kNo<NodeId>) {
+      members.emplace_back("into", nodes.Label(gone.into));
+    }
+    line(members);
   }
-  for (const auto& gone : lineage.gone_tensors) {
-    line([&](JsonWriter& json) {
-      json.Key("gone_tensor").String(from.ValueName(gone.first));
-      json.Key("why").String(gone.second);
-    });
+  for (const auto& [tensor, why] : lineage.gone_tensors) {
+    line({{"gone_tensor", from.ValueName(tensor)}, {"why", why}});
   }
   return lines;
 }

@@ -7,8 +7,6 @@
 #include "app/commands/commands.h"
 #include "app/commands/output/destinations.h"
 #include "app/commands/write/new_models.h"
-#include "app/commands/write/refit.h"
-#include "app/commands/write/slots.h"
 #include "core/tagging/tag_format.h"
 #include "core/tagging/words.h"
 #include "file/model/element_types.h"
@@ -24,11 +22,7 @@ using weights::Change;
 using weights::Weight;
 
 std::string ShapeText(std::span<const std::int64_t> dims) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    text += fmt::format("{}{}", i == 0 ? "" : ",", dims[i]);
-  }
-  return text + "]";
+  return "[" + Join(dims, ",") + "]";
 }
 
 // ---------------------------------------------------------------- the list
@@ -79,17 +73,15 @@ Table WeightTable(const std::shared_ptr<const TaggedModel>& model,
 std::string CountsText(const std::vector<Weight>& list) {
   std::array<std::uint64_t, weights::kChangeNames.size()> counts = {};
   for (const Weight& weight : list) {
-    ++counts[static_cast<std::size_t>(weight.change)];
+    ++counts[Index(weight.change)];
   }
-  std::string text = Count(list.size(), "initializer");
-  bool first = true;
+  std::vector<std::string> words;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] == 0) continue;
-    text += fmt::format("{}{} {}", first ? ": " : ", ", counts[i],
-                        weights::kChangeNames[i]);
-    first = false;
+    words.push_back(fmt::format("{} {}", counts[i], weights::kChangeNames[i]));
   }
-  return text;
+  return Count(list.size(), "initializer") + (words.empty() ? "" : ": ") +
+         Join(words);
 }
 
 // ---------------------------------------------------------------- --check
@@ -106,11 +98,7 @@ weights::CheckResult CheckAgainst(const std::string& path, const Model& model,
 void AddList(std::string_view title, const std::vector<std::string>& names,
              Result& result) {
   if (names.empty()) return;
-  std::vector<std::string> lines;
-  for (const std::string& name : names) {
-    lines.push_back(Message("{}", Short{name, 300}));
-  }
-  result.Line("{} {}{}", names.size(), title, Ours{ListLines(lines)});
+  result.Line("{} {}{}", names.size(), title, Ours{NameLines(names)});
 }
 
 void AddCheck(const weights::CheckResult& check, Result& result) {
@@ -168,14 +156,9 @@ std::string_view Suffix(Change change) {
 
 // "a.query.weight+a.key.weight": every parameter it holds.
 std::string NewName(const Weight& weight) {
-  std::string name;
-  const std::size_t count =
-      weight.change == Change::kTied ? 1 : weight.parameters.size();
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i > 0) name += '+';
-    name += weight.parameters[i];
-  }
-  return name + std::string(Suffix(weight.change));
+  const std::span<const std::string> all(weight.parameters);
+  return Join(weight.change == Change::kTied ? all.first(1) : all, "+") +
+         std::string(Suffix(weight.change));
 }
 
 // A surviving name is the exporter's own word; with what a quantizer added it

@@ -237,7 +237,7 @@ const Rules& ShapeRulesOf(const NodeView& node) {
 
 }  // namespace
 
-const Rules& RulesOf(Op op) { return kRules[static_cast<std::size_t>(op)]; }
+const Rules& RulesOf(Op op) { return kRules[Index(op)]; }
 
 std::int32_t FirstType(const NodeView& node) {
   const TypeRule rule = ShapeRulesOf(node).type;

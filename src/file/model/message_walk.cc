@@ -1,12 +1,11 @@
 // Tested by tests/file/model/verdict_test.cc.
-#include "file/model/check_message.h"
+#include "file/model/message_walk.h"
 
 #include <fmt/core.h>
 
 #include <array>
 #include <iterator>
 
-#include "file/model/message_walk.h"
 #include "onnx_tag/model.h"
 
 namespace onnx_tag::model {
