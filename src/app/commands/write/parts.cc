@@ -77,7 +77,7 @@ std::optional<CutPart> CutPartOut(
     obstacles.push_back(NodeLine(model.model(), obstacle.node, obstacle.why));
   }
   if (obstacles.empty() && cut.outputs.empty() && passed.outputs.empty()) {
-    obstacles.emplace_back("nothing comes out of this part");
+    obstacles.emplace_back("this part has no output");
   }
   if (!obstacles.empty()) {
     terminal.Report("{} cannot be cut out{}", name, Ours{ListLines(obstacles)});
@@ -430,7 +430,7 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
                                  ? "the whole model"
                                  : "the part before " + starts[1];
     if (nodes[i].empty()) {
-      result.Finding("{}: nothing is in {}", options.model, name);
+      result.Finding("{}: no node is in {}", options.model, name);
       return result;
     }
     std::optional<CutPart> part =

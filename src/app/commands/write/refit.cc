@@ -212,7 +212,7 @@ Result Refit(const WeightsOptions& options,
     for (const std::string& name : unused) {
       lines.push_back(Message("{}", Short{name, 300}));
     }
-    result.Line("{} of the new checkpoint went into no tensor{}",
+    result.Line("no tensor holds {} of the new checkpoint{}",
                 Count(lines.size(), "changed parameter"),
                 Ours{ListLines(lines)});
   }
