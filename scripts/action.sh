@@ -19,8 +19,8 @@ fail() {
 case ${1:-} in
   key)
     cd "$root"
-    find CMakeLists.txt CMakePresets.json cmake data include python/onnx_tag/_version.py src third_party -type f -print0 |
-      LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c 1-16
+    find CMakeLists.txt CMakePresets.json cmake data include python/onnx_tag/_version.py src third_party \
+      tools/book/book_maker tools/catalogue/catalogue_maker web/dist -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c 1-16
     ;;
   install)
     if [ -n "${VERSION:-}" ]; then

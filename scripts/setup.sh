@@ -62,12 +62,14 @@ onnx_tag_setup() {
 }
 
 # configure PRESET [cmake options]: in the checkout's root, with ccache where there is one. Precompiled headers need its
-# "sloppiness"; paths below the checkout are relative for it, so that another checkout finds the same objects.
+# "sloppiness"; paths below the checkout are relative for it, so that another checkout finds the same objects. The settings
+# are in the launcher, because a later `cmake --build` in another shell needs them, too.
 configure() {
   local preset=$1
   shift
-  export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
-  command -v ccache >/dev/null && set -- -DCMAKE_CXX_COMPILER_LAUNCHER=ccache "$@"
+  local launcher="env;CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime"
+  launcher+=";CCACHE_BASEDIR=$PWD;CCACHE_NOHASHDIR=1;ccache"
+  command -v ccache >/dev/null && set -- "-DCMAKE_CXX_COMPILER_LAUNCHER=$launcher" "$@"
   cmake --preset "$preset" "$@" >/dev/null
 }
 

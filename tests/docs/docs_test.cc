@@ -290,6 +290,12 @@ TEST(DocsTest, ReadmeShowsAPictureAndHowToInstallEarly) {
   EXPECT_LT(line_of("## Install"), 60);
 }
 
+// Agents find the skill by these lines; a wrapped paragraph is no front matter.
+TEST(DocsTest, TheSkillBeginsWithItsNameAndDescription) {
+  EXPECT_TRUE(
+      Text("SKILL.md").starts_with("---\nname: onnx-tag\ndescription: >-\n  "));
+}
+
 TEST(DocsTest, EveryHelpHasAGoldenAndFitsATerminal) {
   std::string golden;
   for (const auto& entry :

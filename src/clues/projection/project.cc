@@ -57,8 +57,8 @@ class Projector {
       const StepId split = id == kNo<NodeTokenId> ? kNo<StepId> : SplitAt(id);
       if (split != kNo<StepId>) {
         nodes.push_back({node, program_[split].module, Confidence::kHigh,
-                         "it cuts another part of what a recorded operation of "
-                         "this module splits",
+                         "it takes another part of a tensor that a recorded "
+                         "operation of this module splits",
                          program_[split].traceback});
         continue;
       }
@@ -89,8 +89,8 @@ class Projector {
             continue;
           }
           nodes.push_back({between, missed->module, Confidence::kMedium,
-                           "recorded operations of this module, and of no "
-                           "other, have no node here",
+                           "of the operations recorded here, only those of "
+                           "this module have no node yet",
                            missed->traceback});
         }
       }

@@ -469,7 +469,8 @@ std::vector<std::string> WhyNothingFits(const Expression& expression,
         Message("{}", Short{expression.TextOf(condition), 200});
     if (fitting == 0) {
       lines.push_back(fmt::format(
-          "no node has {}{}", text,
+          "no node {} {}{}", condition.field == Field::kUntagged ? "is" : "has",
+          text,
           condition.values.empty() ? "" : HintFor(condition, tagging, model)));
     } else if (i < kListed) {
       counts += fmt::format("{}{}: {}", counts.empty() ? "" : ", ", text,

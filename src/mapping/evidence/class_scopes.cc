@@ -290,7 +290,7 @@ class ClassPlacer {
       claims.unnamed.push_back({node, stand_in, Confidence::kLow,
                                 Source::kScope,
                                 "its name has the class of this module, but "
-                                "nothing says its attribute"});
+                                "the file does not say its attribute"});
       return;
     }
     const auto claim = [&](ModuleId module, Confidence confidence,

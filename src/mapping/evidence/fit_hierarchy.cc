@@ -172,12 +172,11 @@ class Fitter {
     } else if (!map_.complete && missing == inside && !AnyKnown(offset)) {
       FailOnForeign(named_[0]);
     } else if (map_.complete && missing > 0) {
-      warnings.push_back(Message(
-          "{}: does not fit everywhere: it lacks the module {}{}", map_.name,
-          tree_.Path(first),
-          missing == 1
-              ? std::string()
-              : fmt::format(" and {} more that the file names", missing - 1)));
+      warnings.push_back(
+          Message("{}: lacks the module {}{}, which the file names", map_.name,
+                  tree_.Path(first),
+                  missing == 1 ? std::string()
+                               : fmt::format(" and {} more", missing - 1)));
     }
   }
 

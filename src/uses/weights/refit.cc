@@ -246,7 +246,7 @@ void Planner::Settle() {
                 : tensors_[i].bytes.empty() ? "its numbers cannot be read"
                 : request_.was == nullptr
                     ? "no parameter has its name, shape and type"
-                    : "it follows from nothing in the old checkpoint";
+                    : "no known transform of OLD gives its bytes";
     }
     for (const std::string& pattern : request_.keep) {
       if (!MatchesPattern(pattern, tensors_[i].name, std::string_view()))

@@ -85,7 +85,7 @@ std::string Planner::Contradiction(std::uint32_t i, const Match& match) const {
       match.recipe->blocks.size() == 1 && numbers.dims.size() == 2 &&
       numbers.dims[0] == numbers.dims[1] &&
       (first.src_col == 1) == (numbers.groups.block == 0)) {
-    return Message("{} seems to be turned in the old checkpoint",
+    return Message("{} seems to be transposed in the old checkpoint",
                    old_[first.parameter].tensor->name);
   }
   std::set<std::uint32_t> expected = {NamedParameter(i)};

@@ -181,7 +181,7 @@ Match Planner::FindBase(std::uint32_t i, const Numbers& numbers,
         if (found.recipe == nullptr) {
           found.recipe = std::make_shared<Recipe>(recipe);
         } else if (!IsSameNow(*found.recipe, recipe)) {
-          found.doubt = "several norms give these numbers, and differ now";
+          found.doubt = "several norms give these numbers, but differ in NEW";
         }
         recipe.scheme = nullptr;
       };

@@ -216,7 +216,7 @@ void RefitWriter::BuildTree() {
       // Tensors with one place in the file of weights.
       if (before.begin != patches[i].begin || before.size != patches[i].size ||
           MadeOf(*before.row) != MadeOf(*patches[i].row)) {
-        Fail(ErrorKind::kOutput, "{} and {} share bytes of {}, and differ now",
+        Fail(ErrorKind::kOutput, "{} and {} share bytes of {}, but not in NEW",
              store_.tensors()[before.row->stored].name,
              store_.tensors()[patches[i].row->stored].name, location);
       }

@@ -218,7 +218,8 @@ Weight UseReader::FoldedBias(const Initializer& tensor, const Use& use,
   weight.change = QuantizedOr(Change::kFolded, tensor, use);
   weight.may_hold = {Join(conv, "bias")};
   weight.confidence = std::min(weight.confidence, Confidence::kHigh);
-  weight.why = "a normalization that went into the convolution gave it";
+  weight.why =
+      "it comes from a normalization that was folded into the convolution";
   for (const Origin& origin : tagging_.OriginsOf(use.node)) {
     if (ClassOf(origin.module).find("Norm") == std::string_view::npos) {
       continue;
@@ -271,7 +272,7 @@ std::optional<Weight> UseReader::ReadWeight(const Initializer& tensor,
       return computed;
     }
     return give("weight", Change::kFolded,
-                "its name is gone, as where a normalization goes into a "
+                "its name is gone, as if a normalization was folded into a "
                 "convolution");
   }
   if (ops_[use.node] == Op::kGather && !use.dequantized &&

@@ -377,12 +377,13 @@ class Mapper {
     }
     if (undone.fused || HasFoldedBias(tensor, uses)) {
       weight.change = Change::kFolded;
-      weight.why = "a normalization went into the convolution that reads it";
+      weight.why =
+          "a normalization was folded into the convolution that reads it";
     } else if (reader_.IsQuantized(tensor, uses)) {
       weight.change = Change::kQuantized;
     } else if (const Use* const folded = FindFolded(uses)) {
       weight = reader_.FoldedBias(tensor, *folded, "", std::move(weight));
-      weight.why = "a normalization went into the node that reads it";
+      weight.why = "a normalization was folded into the node that reads it";
       if (folded->operand != Operand::kBias) weight.parameters.clear();
       weight.may_hold.clear();
       weight.parameters.insert(weight.parameters.begin(), name);

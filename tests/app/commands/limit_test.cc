@@ -1,10 +1,14 @@
-// A model just under protobuf's 2 GiB: a sparse file, so that it costs a few
+// Models of up to protobuf's 2 GiB: sparse files, so that they cost a few
 // kilobytes of disk.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
 
+#include "support/memory.h"
 #include "support/onnx_models.h"
 #include "support/run_cli.h"
 #include "support/temporary_folder.h"
@@ -47,6 +51,27 @@ TEST(LimitTest, TagsThatPassTwoGigabytesAreRefusedBeforeAnythingIsWritten) {
   EXPECT_THAT(folder.Names(), ElementsAre("big.onnx"));
   EXPECT_EQ(RunCli({folder / "big.onnx", "--sidecar-only"}).exit, 0);
   EXPECT_EQ(RunCli({folder / "big.onnx", "--dry-run"}).exit, 4);
+}
+
+TEST(LimitTest, CommandsThatNameNoWeightsDoNotLoadThem) {
+  const TemporaryFolder folder;
+  const std::string big = folder / "big.onnx";
+  WriteSparseModel(big, std::uint64_t{1} << 30);
+  for (const std::vector<std::string>& call :
+       {std::vector<std::string>{"tag", big, "--sidecar-only"},
+        {"show", big},
+        {"explain", big, "#0"},
+        {"query", big, "op=Relu"},
+        {"check", big},
+        {"weights", big},
+        {"diff", big, big},
+        {"report", big, "-o", folder / "report.html"},
+        {"export", big, "--to", "tsv"}}) {
+    ResetPeak();
+    const std::size_t before = ResidentBytes();
+    EXPECT_LT(RunCli(call).exit, 2) << call[0];
+    EXPECT_LT(PeakBytes(), before + (16 << 20)) << call[0];
+  }
 }
 
 }  // namespace

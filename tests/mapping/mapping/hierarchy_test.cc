@@ -131,8 +131,7 @@ TEST(Hierarchy, ThatLacksSomeModulesIsAWarning) {
       "body.act": "ReLU", "body.down": "Linear"})"));
   EXPECT_THAT(
       mapped.tagging().notes,
-      ElementsAre("h.json: does not fit everywhere: it lacks the module "
-                  "body.up"));
+      ElementsAre("h.json: lacks the module body.up, which the file names"));
 }
 
 TEST(Hierarchy, BeatsWhatTheFileRecordsAndSaysSo) {

@@ -75,7 +75,7 @@ std::optional<CutPart> CutPartOut(
   std::vector<std::string> obstacles =
       ObstacleLines(model.model(), cut.obstacles);
   if (obstacles.empty() && cut.outputs.empty() && passed.outputs.empty()) {
-    obstacles.emplace_back("nothing comes out of this part");
+    obstacles.emplace_back("this part has no output");
   }
   if (!obstacles.empty()) {
     terminal.Report("{} cannot be cut out{}", name, Ours{ListLines(obstacles)});
@@ -428,7 +428,7 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
                                  ? "the whole model"
                                  : "the part before " + starts[1];
     if (nodes[i].empty()) {
-      result.Finding("{}: nothing is in {}", options.model, name);
+      result.Finding("{}: no node is in {}", options.model, name);
       return result;
     }
     std::optional<CutPart> part =

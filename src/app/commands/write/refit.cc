@@ -207,7 +207,7 @@ Result Refit(const WeightsOptions& options,
     WriteRefit(options, *refit, inputs, read, terminal, result, path);
   }
   if (!unused.empty()) {
-    result.Line("{} of the new checkpoint went into no tensor{}",
+    result.Line("no tensor holds {} of the new checkpoint{}",
                 Count(unused.size(), "changed parameter"),
                 Ours{NameLines(unused)});
   }

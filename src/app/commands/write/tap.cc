@@ -317,7 +317,7 @@ std::string WhySkipped(const ModuleValues& values, const ModuleTree& tree,
                        ModuleId id, bool inputs) {
   const ModuleValues::Places& places = values.PlacesOf(id);
   if (places.main) {
-    return inputs ? "nothing goes into it" : "nothing comes out of it";
+    return inputs ? "it has no inputs" : "it has no outputs";
   }
   if (places.function) {
     return "its nodes are in a local function, and only values of the main "

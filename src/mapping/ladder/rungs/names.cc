@@ -44,8 +44,7 @@ std::vector<Claim> ProposeFromScope(const Evidence& evidence,
          : sure ? "its name contains the scope, and parameters confirm it"
          : evidence.scopes[scope].shareable
              ? "its name contains the scope, but one module without weights "
-               "may "
-               "serve all that call one of this name"
+               "may serve several callers of this name"
          : evidence.scopes[scope].doubtful
              ? "its name contains the scope, but no parameter and no module "
                "beside it confirms the place of the module"
