@@ -12,10 +12,6 @@
 namespace onnx_tag {
 namespace {
 
-// An operator of this weight is a part that shows the whole: the Sigmoid of a
-// SiLU, the Erf of a GELU.
-constexpr float kTelling = 3.0F;
-
 // torch.nn calls its recurrent layers as ONNX does.
 bool IsRecurrent(std::string_view kind) {
   return Describe(FindOp(kind)).kinds.HasAnyOf(OpKind::kRecurrent);
@@ -40,6 +36,7 @@ CallProgram MakeProgram(const std::vector<CalledModule>& calls,
     RunStep step;
     step.module = calls[i].module;
     step.depends_on_input = true;
+    step.is_module = true;
     if (const TorchPattern* const pattern = ops.Find(calls[i].kind)) {
       step.pattern = *pattern;
       step.known = true;

@@ -192,8 +192,6 @@ Evidence GatherUnnamed(const GraphFacts& graph, ModuleTree modules) {
 }
 
 bool Evidence::IsContradicted(NodeId node, ModuleId id) const {
-  // Lighter operators are also what tools put around others.
-  constexpr float kTelling = 3.0F;
   const ModuleId in_map = known.InMap(id);
   if (in_map == kNo<ModuleId> || !graph.data.IsMadeBy(node)) return false;
   if (!known.map->tree.Children(in_map).empty()) {
@@ -202,6 +200,7 @@ bool Evidence::IsContradicted(NodeId node, ModuleId id) const {
   const TorchOps& torch = BuiltInTorchOps();
   const TorchPattern* const pattern = torch.Find(known.map->tree.Class(in_map));
   const Op op = PlainOperator(graph.ops[node]);
+  // Lighter operators are also what tools put around others.
   return pattern != nullptr && torch.WeightOf(op) >= kTelling &&
          !torch.Accepts(*pattern, op);
 }
