@@ -95,7 +95,8 @@ class StepMatcher {
     for (const RunStep& step : program_) {
       in_parts_.Add(step.is_module &&
                     std::any_of(wholes.begin(), wholes.end(), [&](Op whole) {
-                      return ops_.Accepts(step.pattern, whole);
+                      return step.pattern.size > 0 &&
+                             ops_.Takes(step.pattern.first, whole);
                     }));
     }
     MakeStates();
@@ -208,7 +209,8 @@ class StepMatcher {
     if (token.whole != Op::kNone) {
       return ops_.Accepts(program_[step].pattern, token.whole);
     }
-    return !in_parts_[step] || ops_.WeightOf(token.op) < kTelling;
+    return !in_parts_[step] || ops_.WeightOf(token.op) < kTelling ||
+           ops_.Takes(program_[step].pattern.first, token.op);
   }
 
   // Callers ask first whether the element takes the operator.
