@@ -57,25 +57,32 @@ void RunNextCallsAtOnce(const NodeTokens& table, const CallTable& call_table,
     }
     std::size_t last = 0;
     bool is_known = !token.sources.empty();
+    bool is_behind = true;  // a norm or activation that is complete
     for (const NodeTokenId source : token.sources) {
+      const Op whole = table.tokens[source].whole;
       is_known = is_known && runs_in[source] < calls.size();
+      is_behind = is_behind && whole != Op::kNone && whole != token.whole;
       last = std::max(last, runs_in[source]);
     }
     if (!is_known) continue;
     std::size_t next = call_table.next_leaf[last];
     const TorchPattern* const begun = pattern_of(last);
     const TorchPattern* begins = pattern_of(next);
+    const auto takes = [&](const TorchPattern* pattern) {
+      return pattern != nullptr && ops.Accepts(*pattern, token.op) &&
+             (token.whole == Op::kNone || ops.Accepts(*pattern, token.whole));
+    };
     // Exporters fold a BatchNorm into the product before it.
-    if (begins != nullptr && !ops.Accepts(*begins, token.op) &&
+    if (begins != nullptr && !takes(begins) &&
         calls[next].kind.starts_with("BatchNorm")) {
       next = call_table.next_leaf[next];
       begins = pattern_of(next);
     }
     if (begins != nullptr && ops.IsHead(*begins, token.op)) {
       runs_in[id] = next;
-    } else if (begun != nullptr && ops.Accepts(*begun, token.op)) {
+    } else if (takes(begun) && !is_behind) {
       runs_in[id] = last;
-    } else if (begins != nullptr && ops.Accepts(*begins, token.op)) {
+    } else if (takes(begins)) {
       runs_in[id] = next;
     } else {
       continue;

@@ -87,8 +87,17 @@ class StepMatcher {
         ops_(ops),
         pins_(pins),
         known_(known) {
+    std::set<Op> wholes;
     for (const NodeToken& token : tokens_) {
       weight_of_.Add(ops_.WeightOf(token.op));
+      if (token.whole != Op::kNone) wholes.insert(token.whole);
+    }
+    for (const RunStep& step : program_) {
+      in_parts_.Add(step.is_module &&
+                    std::any_of(wholes.begin(), wholes.end(), [&](Op whole) {
+                      return step.pattern.size > 0 &&
+                             ops_.Takes(step.pattern.first, whole);
+                    }));
     }
     MakeStates();
     steps_.resize(tokens_.size(), kNo<StepId>);
@@ -194,6 +203,16 @@ class StepMatcher {
     return elements(a) == elements(b) ? 0 : -1;
   }
 
+  // Whether the module may have made it. A norm or activation that the file
+  // writes in a recognizable way has no parts elsewhere.
+  bool MayBePart(const NodeToken& token, StepId step) const {
+    if (token.whole != Op::kNone) {
+      return ops_.Accepts(program_[step].pattern, token.whole);
+    }
+    return !in_parts_[step] || ops_.WeightOf(token.op) < kTelling ||
+           ops_.Takes(program_[step].pattern.first, token.op);
+  }
+
   // Callers ask first whether the element takes the operator.
   float MatchScore(NodeTokenId id, const State& state) const {
     const NodeToken& token = tokens_[id];
@@ -204,6 +223,7 @@ class StepMatcher {
     if (step.asks_weights && element.heads && !SameWeights(token, step)) {
       return -kPinned;
     }
+    if (step.is_module && !MayBePart(token, state.step)) return -kPinned;
     if (token.depends_on_input != step.depends_on_input) {
       score *= kOtherOrigin;
     }
@@ -375,6 +395,7 @@ class StepMatcher {
   const KnownModulesOf& known_;
   std::vector<State> states_;
   IdVector<NodeTokenId, float> weight_of_;
+  IdVector<StepId, bool> in_parts_;  // the file writes such a module so
   double score_ = 0;
   IdVector<NodeTokenId, StepId> steps_;
   IdVector<NodeTokenId, std::vector<StepId>> token_sources_;

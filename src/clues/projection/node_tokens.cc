@@ -19,6 +19,31 @@ constexpr OpKinds kMovesConstants = {OpKind::kCast,   OpKind::kReshape,
                                      OpKind::kSlice,  OpKind::kTranspose,
                                      OpKind::kConcat, OpKind::kControl};
 
+// A LayerNorm may be written for other norms; none but an RMS norm leaves out
+// the mean.
+Op OperatorOf(CompositeKind kind) {
+  switch (kind) {
+    case CompositeKind::kRmsNorm:
+      return Op::kRMSNormalization;
+    case CompositeKind::kGelu:
+      return Op::kGelu;
+    case CompositeKind::kSilu:
+      return Op::kSwish;
+    case CompositeKind::kHardSwish:
+      return Op::kHardSwish;
+    case CompositeKind::kMish:
+      return Op::kMish;
+    default:
+      return Op::kNone;
+  }
+}
+
+// Whether it is one of these.
+bool IsWhole(Op op) {
+  return op == Op::kRMSNormalization || op == Op::kGelu || op == Op::kSwish ||
+         op == Op::kHardSwish || op == Op::kMish;
+}
+
 class TokenMaker {
  public:
   explicit TokenMaker(const GraphFacts& facts) : facts_(facts) {
@@ -137,6 +162,10 @@ class TokenMaker {
     NodeToken token;
     token.node = node;
     token.op = PlainOperator(facts_.ops[node]);
+    const auto* const composite = facts_.composites().Of(node);
+    token.whole = composite != nullptr ? OperatorOf(composite->kind)
+                  : IsWhole(token.op)  ? token.op
+                                       : Op::kNone;
     token.depends_on_input = facts_.data.IsMadeBy(node);
     const auto inputs = model_.Inputs(node);
     for (std::size_t i = 0; i < inputs.size(); ++i) {

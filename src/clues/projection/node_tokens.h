@@ -20,6 +20,9 @@ enum class NodeTokenId : std::uint32_t {};
 struct NodeToken {
   NodeId node = kNo<NodeId>;
   Op op = Op::kNone;  // plain: see PlainOperator()
+  // The operator of the norm or activation that it is, or that its arithmetic
+  // is a part of; or kNone.
+  Op whole = Op::kNone;
   bool depends_on_input = false;
   bool has_shape = false;
   bool reads_table = false;  // several numbers that are no data

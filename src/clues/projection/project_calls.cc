@@ -12,10 +12,6 @@
 namespace onnx_tag {
 namespace {
 
-// An operator of this weight is a part that shows the whole: the Sigmoid of a
-// SiLU, the Erf of a GELU.
-constexpr float kTelling = 3.0F;
-
 // torch.nn calls its recurrent layers as ONNX does.
 bool IsRecurrent(std::string_view kind) {
   return Describe(FindOp(kind)).kinds.HasAnyOf(OpKind::kRecurrent);
@@ -40,6 +36,7 @@ CallProgram MakeProgram(const std::vector<CalledModule>& calls,
     RunStep step;
     step.module = calls[i].module;
     step.depends_on_input = true;
+    step.is_module = true;
     if (const TorchPattern* const pattern = ops.Find(calls[i].kind)) {
       step.pattern = *pattern;
       step.known = true;
@@ -105,13 +102,16 @@ class CallProjector {
     passes_by_ = FindPassingBy();
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       if (tokens_[id].op == Op::kUnsqueeze) adds_axis_.insert(steps_[id]);
+      if (Describe(tokens_[id].op).kinds.HasAnyOf(OpKind::kNorm)) {
+        has_norm_.insert(steps_[id]);
+      }
     }
     std::vector<NodeTokenId> queue;
     IdVector<NodeTokenId, bool> kept(tokens_.size(), false);
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       if (steps_[id] == kNo<StepId>) continue;
-      if (!IsHead(id) &&
-          (ops_.WeightOf(tokens_[id].op) < kTelling || IsBefore(id))) {
+      if (!IsHead(id) && (ops_.WeightOf(tokens_[id].op) < kTelling ||
+                          IsBefore(id) || IsBesideNorm(id))) {
         continue;
       }
       kept[id] = true;
@@ -121,8 +121,8 @@ class CallProjector {
       const NodeTokenId at = queue[i];
       const auto keep = [&](NodeTokenId id, bool reads) {
         if (kept[id] || steps_[id] != steps_[at]) return;
-        if (reads ? MeetsOthers(id) || IsAfter(id) || IsPooling(id, at)
-                  : IsBefore(id) || IsFolding(id)) {
+        if (IsBesideNorm(id) || (reads ? MeetsOthers(id) || IsAfter(id)
+                                       : IsBefore(id) || IsFolding(id))) {
           return;
         }
         kept[id] = true;
@@ -179,11 +179,11 @@ class CallProjector {
            std::none_of(readers_[id].begin(), readers_[id].end(), is_own);
   }
 
-  // Whether it reduces what a norm made: a norm that is one operator has no
-  // other part that does so.
-  bool IsPooling(NodeTokenId id, NodeTokenId source) const {
-    return Describe(tokens_[id].op).kinds.HasAnyOf(OpKind::kReduction) &&
-           Describe(tokens_[source].op).kinds.HasAnyOf(OpKind::kNorm);
+  // Whether it computes without a table in a step whose norm is one operator:
+  // such a norm has no other part that does so.
+  bool IsBesideNorm(NodeTokenId id) const {
+    return has_norm_.contains(steps_[id]) && !tokens_[id].reads_table &&
+           !IsHead(id) && !IsLayout(id) && tokens_[id].op != Op::kCast;
   }
 
   // Tokens whose result, at most moved, is what a token outside their step
@@ -480,6 +480,7 @@ class CallProjector {
   IdVector<NodeTokenId, bool> only_;  // its caller may run there, too
   IdVector<NodeTokenId, bool> passes_by_;
   std::set<StepId> adds_axis_;  // steps with an Unsqueeze
+  std::set<StepId> has_norm_;   // steps with the operator of a norm
   IdVector<NodeTokenId, std::vector<NodeTokenId>> readers_;
 };
 

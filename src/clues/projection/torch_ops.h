@@ -13,6 +13,10 @@
 
 namespace onnx_tag {
 
+// An operator of this weight is a part that shows the whole: the Sigmoid of a
+// SiLU, the Erf of a GELU.
+constexpr float kTelling = 3.0F;
+
 // One place of a pattern: a set of operators, one of which must match.
 enum class ElementId : std::uint32_t {};
 

@@ -166,6 +166,10 @@ struct Evidence : ExporterFacts,
            known.InMap(id) == kNo<ModuleId> && id != known.top &&
            modules.IsAncestor(known.top, id);
   }
+
+  // Whether the hierarchy excludes it: a container has no operations, and a
+  // class of torch.nn never becomes other operators than its own.
+  bool IsContradicted(NodeId node, ModuleId id) const;
 };
 
 // Additional facts from the user, and options.
@@ -257,7 +261,7 @@ Claims GatherCalls(const GraphFacts& graph, hierarchy::Dialect dialect,
 WeightNames NameWeights(const GraphFacts& graph,
                         const ParameterFacts& parameters,
                         const KnownModules& known, const Claims& called,
-                        const ModuleTree& modules);
+                        const FileModules& anchors, const ModuleTree& modules);
 // The facts that a hierarchy is compared with.
 struct HierarchyInputs {
   const GraphFacts& graph;

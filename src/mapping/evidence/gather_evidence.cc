@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "clues/projection/torch_ops.h"
 #include "core/hierarchy/name_parts.h"
 #include "generated/attention_names.h"
 #include "mapping/evidence/class_scopes.h"
@@ -149,8 +150,8 @@ Evidence GatherEvidence(const GraphFacts& graph, const WantedFacts& wanted) {
       return is_recorded[claim.node] && !ReadsMatrix(model, claim.node);
     });
   }
-  if (WeightNames names =
-          NameWeights(graph, parameters, evidence.known, found, modules);
+  if (WeightNames names = NameWeights(graph, parameters, evidence.known, found,
+                                      anchors, modules);
       !names.empty()) {
     parameters = GatherParameters(graph, exporter, scopes, evidence.functions,
                                   modules, std::move(names));
@@ -188,6 +189,20 @@ Evidence GatherUnnamed(const GraphFacts& graph, ModuleTree modules) {
       DescribeModules(modules, {}, parameters, {});
   evidence.modules = std::move(modules);
   return evidence;
+}
+
+bool Evidence::IsContradicted(NodeId node, ModuleId id) const {
+  const ModuleId in_map = known.InMap(id);
+  if (in_map == kNo<ModuleId> || !graph.data.IsMadeBy(node)) return false;
+  if (!known.map->tree.Children(in_map).empty()) {
+    return known.map->complete && Callable(id) != id;
+  }
+  const TorchOps& torch = BuiltInTorchOps();
+  const TorchPattern* const pattern = torch.Find(known.map->tree.Class(in_map));
+  const Op op = PlainOperator(graph.ops[node]);
+  // Lighter operators are also what tools put around others.
+  return pattern != nullptr && torch.WeightOf(op) >= kTelling &&
+         !torch.Accepts(*pattern, op);
 }
 
 ModuleEvidence::ModuleEvidence(Evidence&& evidence)

@@ -86,13 +86,10 @@ FileModules::FileModules(const GraphFacts& graph, const ScopeFacts& scopes,
     const ScopeId scope = scopes.ScopeOf(node);
     if (scope != kNo<ScopeId>) Set(node, scopes.scopes[scope].module);
   }
-  // The bias says whose the product is.
+  // The bias says whose the product is, the weight whose the norm is.
   const Composites& composites = graph.composites();
   for (const Composites::Composite& composite : composites) {
-    if (composite.kind != CompositeKind::kLinear &&
-        composite.kind != CompositeKind::kConvolution) {
-      continue;
-    }
+    if (IsActivation(composite.kind)) continue;
     const std::string* owner = nullptr;
     for (const NodeId node : composites.Nodes(composite)) {
       if (owner == nullptr) owner = of_node_[Index(node)];
@@ -231,7 +228,7 @@ class WeightNamer {
  public:
   WeightNamer(const GraphFacts& graph, const ParameterFacts& parameters,
               const KnownModules& known, const Claims& called,
-              const ModuleTree& modules)
+              const FileModules& anchors, const ModuleTree& modules)
       : graph_(graph),
         model_(graph.model),
         parameters_(parameters),
@@ -240,6 +237,11 @@ class WeightNamer {
         modules_(modules),
         found_(model_.node_count(), kNo<ModuleId>) {
     for (const Claim& claim : called) found_[claim.node] = claim.module;
+    // What the file says counts more.
+    for (const NodeId node : model_.Nodes()) {
+      const std::string* const path = anchors.of_node()[Index(node)];
+      if (path != nullptr) found_[node] = modules.Find(*path);
+    }
   }
 
   WeightNames Run() {
@@ -552,9 +554,9 @@ class WeightNamer {
 WeightNames NameWeights(const GraphFacts& graph,
                         const ParameterFacts& parameters,
                         const KnownModules& known, const Claims& called,
-                        const ModuleTree& modules) {
+                        const FileModules& anchors, const ModuleTree& modules) {
   if (known.map == nullptr || known.map->calls.empty()) return {};
-  return WeightNamer(graph, parameters, known, called, modules).Run();
+  return WeightNamer(graph, parameters, known, called, anchors, modules).Run();
 }
 
 }  // namespace onnx_tag

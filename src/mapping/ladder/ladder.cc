@@ -28,10 +28,13 @@ bool LeavesFunction(const Evidence& evidence, const Claim& claim) {
 std::optional<Claim> Admit(const Evidence& evidence, Claim claim) {
   if (claim.source == Source::kRule) return claim;  // the user knows better
   if (LeavesFunction(evidence, claim)) return std::nullopt;
-  if (!evidence.IsImpossible(claim.module)) return claim;
-  if (claim.source == Source::kOperation || claim.source == Source::kLocality) {
+  const bool inferred =
+      claim.source == Source::kOperation || claim.source == Source::kLocality;
+  if (inferred && evidence.IsContradicted(claim.node, claim.module)) {
     return std::nullopt;
   }
+  if (!evidence.IsImpossible(claim.module)) return claim;
+  if (inferred) return std::nullopt;
   while (evidence.IsImpossible(claim.module)) {
     claim.module = evidence.modules.Parent(claim.module);
   }

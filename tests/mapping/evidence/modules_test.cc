@@ -461,11 +461,11 @@ class NamelessLayers {
             "layers.1.fc": {"class": "Linear", "order": 6,
                             "parameters": {"weight": [2, 2]}}})"),
                      modules_);
-    const Claims called = GatherCalls(
-        file_.graph(), file_.exporter().dialect,
-        FileModules(file_.graph(), scopes, parameters, {}, modules_), known,
-        modules_);
-    names_ = NameWeights(file_.graph(), parameters, known, called, modules_);
+    const FileModules anchors(file_.graph(), scopes, parameters, {}, modules_);
+    const Claims called = GatherCalls(file_.graph(), file_.exporter().dialect,
+                                      anchors, known, modules_);
+    names_ = NameWeights(file_.graph(), parameters, known, called, anchors,
+                         modules_);
   }
 
   std::string NameOf(const std::string& value) const {

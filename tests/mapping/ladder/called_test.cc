@@ -58,6 +58,30 @@ TEST(Called, AnActivationIsTheModuleThatIsCalledBetween) {
   EXPECT_NE(mapped.Module("", 3), "block.act");
 }
 
+// A Sequential that ends with the norm that a tool has folded: what follows is
+// no part of the norm.
+TEST(Called, AClassExcludesOperatorsThatItNeverBecomes) {
+  const auto module_of_relu = [](const std::string& class_name) {
+    schema::ModelProto model;
+    schema::GraphProto* const graph = model.mutable_graph();
+    graph->add_input()->set_name("x");
+    AddWeight(model, "a.0.weight", {16, 3, 3, 3});
+    AddWeight(model, "b.weight", {16, 16, 3, 3});
+    AddWeight(model, "onnx::Add_3", {16});  // another folded norm is renamed
+    AddNode(graph, "Conv", {"x", "a.0.weight"}, {"1"});
+    AddNode(graph, "Relu", {"1"}, {"2"});
+    AddNode(graph, "Conv", {"2", "b.weight"}, {"y"});
+    graph->add_output()->set_name("y");
+    return MapWith(R"({"modules": {"": "Net", "a": "Sequential",
+        "a.0": "Conv2d", "b": "Conv2d", "a.1": ")" +
+                       class_name + "\"}}",
+                   model)
+        .Module("", 1);
+  };
+  EXPECT_EQ(module_of_relu("Activation"), "a.1");
+  EXPECT_EQ(module_of_relu("BatchNorm2d"), "");
+}
+
 // Weights that lost their names are told by shape and order.
 TEST(Called, AProductIsTheModuleWithItsShape) {
   schema::ModelProto model;

@@ -76,6 +76,37 @@ IdVector<NodeId, bool> NodesOfRecipes(const Evidence& evidence) {
   return nodes;
 }
 
+// By module of the map: whether it is called, by any of its names. Empty if
+// there is no map.
+std::vector<bool> CalledModules(const KnownModules& known) {
+  if (known.map == nullptr) return {};
+  const ModuleMap& map = *known.map;
+  std::vector<bool> called(map.tree.size(), map.calls.empty());
+  for (const ModuleCall& call : map.calls) called[Index(call.module)] = true;
+  for (const ModuleId id : AllIds<ModuleId>(map.tree.size())) {
+    const std::string& name = map.modules[id].shared_with;
+    const ModuleId first = name.empty() ? id : map.tree.Find(name);
+    if (first != kNo<ModuleId> && called[Index(first)]) {
+      called[Index(id)] = true;
+    }
+  }
+  return called;
+}
+
+// The module that reads the parameters of `module`: a parent reads those of a
+// child that it never calls itself.
+ModuleId ReaderOf(const Evidence& evidence, ModuleId module,
+                  const std::vector<bool>& called) {
+  const ModuleId in_map = evidence.known.InMap(module);
+  if (in_map == kNo<ModuleId> || called[Index(in_map)]) return module;
+  ModuleId at = evidence.known.map->tree.Parent(in_map);
+  while (at != kNo<ModuleId> && !called[Index(at)]) {
+    at = evidence.known.map->tree.Parent(at);
+  }
+  const ModuleId reader = at == kNo<ModuleId> ? at : evidence.known.in_file[at];
+  return reader == kNo<ModuleId> ? module : reader;
+}
+
 }  // namespace
 
 std::vector<Claim> ProposeFromParameters(const Evidence& evidence,
@@ -91,10 +122,14 @@ std::vector<Claim> ProposeFromParameters(const Evidence& evidence,
   for (const Claim& claim : evidence.called) {
     is_beside[claim.node] = claim.confidence < Confidence::kHigh;
   }
+  const std::vector<bool> called = CalledModules(evidence.known);
   for (const NodeId node : model.Nodes()) {
     if (placed[node].tagged() || evidence.is_carrier[node]) continue;
     Owner owner = OwnerOf(evidence, node);
     if (owner.module == kNo<ModuleId>) continue;
+    if (owner.from_hierarchy) {
+      owner.module = ReaderOf(evidence, owner.module, called);
+    }
     if (owner.module != ModuleTree::kRoot &&
         packs[evidence.modules.Parent(owner.module)] &&
         evidence.modules.Atom(owner.module) == "out_proj") {

@@ -1,6 +1,8 @@
 // Patterns of operations that show which module they are part of: attention,
 // the layouts that a module wants, the search of a codebook.
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "core/tagging/module_format.h"
 #include "mapping/ladder/rungs/rung_base.h"
@@ -99,7 +101,9 @@ class AttentionCores : RungBase {
     if (module == kNo<ModuleId> || module == kRoot) return Forget();
     const bool own_code = CallsOwnCode(module);
     const bool doubtful = guessed || own_code;
+    const std::set<NodeId> joined = JoinedInside(module);
     for (const NodeId node : region_) {
+      if (joined.contains(node)) continue;
       // All layers do this alike: it is the part that nobody knows.
       if (own_code && IsShared(node)) continue;
       // Projections and norms are submodules whose names are lost.
@@ -113,6 +117,43 @@ class AttentionCores : RungBase {
                       : "it is part of an attention whose projections this "
                         "module calls");
     }
+  }
+
+  // The nodes of the region that join what several parts of a module inside
+  // `module` made, such as a projection and the adapter beside it; and what
+  // only these read.
+  std::set<NodeId> JoinedInside(ModuleId module) const {
+    const auto is_inside = [&](ModuleId other) {
+      return other != module && tree_.IsAncestor(module, other);
+    };
+    std::vector<NodeId> nodes = region_;
+    std::sort(nodes.begin(), nodes.end());
+    std::map<NodeId, ModuleId> returned_to;
+    std::set<NodeId> joined;
+    for (const NodeId node : nodes) {
+      const NodeId first = FirstMaker(node);
+      ModuleId all = kNo<ModuleId>;
+      bool several = false;
+      for (const NodeId maker : MakersOf(node)) {
+        several = several || maker != first;
+        const auto at = returned_to.find(maker);
+        all = Join(all, !IsOpen(maker)            ? CallerOf(maker)
+                        : at == returned_to.end() ? module
+                                                  : at->second);
+      }
+      if (all == kNo<ModuleId>) all = module;
+      returned_to[node] = all;
+      if (!several || !is_inside(all)) continue;
+      joined.insert(node);
+      returned_to[node] = Callable(tree_.Parent(all));
+    }
+    for (auto at = nodes.rbegin(); at != nodes.rend(); ++at) {
+      if (is_inside(returned_to[*at]) &&
+          joined.contains(OnlyConsumer(model_, *at))) {
+        joined.insert(*at);
+      }
+    }
+    return joined;
   }
 
   // Whether the hierarchy has a part without parameters in it whose operations
