@@ -261,7 +261,7 @@ void Placing::PlaceByResults() {
     if (!IsOpen(to) || merged_[to] != kNo<NodeId>) continue;
     const auto undone = hierarchy::UndoNodeName(to_[to].name);
     const NodeId from = GaveTheSame(to);
-    if (from == kNo<NodeId>) continue;
+    if (from == kNo<NodeId> || matching_.PassesOn(to)) continue;
     PlaceNamed(to, from, false, undone.quantizer || undone.cast);
   }
   // If two consecutive Reshapes are merged, the shape of the second and the
