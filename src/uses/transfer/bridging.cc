@@ -1,7 +1,5 @@
 // Pairs across nodes that a tool merged, inserted or took away.
 #include <algorithm>
-#include <unordered_map>
-#include <unordered_set>
 
 #include "core/graph/walk.h"
 #include "uses/transfer/matching.h"
@@ -30,6 +28,8 @@ std::vector<NodeId> Gap(const Model& model, const Signatures& signatures,
   } else {
     for (const NodeId reader : model.Consumers(value)) enter(reader);
   }
+  // A weight says nothing about the nodes behind its readers.
+  if (model.InitializerOf(value) != nullptr) return gap;
   for (std::size_t at = 0; at < gap.size() && edges <= kWidestGap; ++at) {
     if (signatures.IsLandmark(gap[at])) continue;
     if (upstream) {
@@ -41,50 +41,59 @@ std::vector<NodeId> Gap(const Model& model, const Signatures& signatures,
   return gap;
 }
 
+template <typename IsOpen>
+bool IsGap(const Model& model, ValueId value, bool upstream,
+           const IsOpen& is_open) {
+  const auto readers = model.Consumers(value);
+  const NodeId maker = model.Producer(value);
+  return upstream ? maker != kNo<NodeId> && is_open(maker)
+                  : std::any_of(readers.begin(), readers.end(), is_open);
+}
+
 }  // namespace
 
 bool Matching::Bridge(ValueId to, ValueId from, bool upstream) {
+  const auto is_open = [&](NodeId node) { return IsOpen(node); };
+  const auto was_open = [&](NodeId node) { return !taken_[node]; };
+  if (!IsGap(to_, to, upstream, is_open) ||
+      !IsGap(from_, from, upstream, was_open)) {
+    return false;
+  }
+  if (!to_signatures_) {
+    to_signatures_.emplace(to_, versions_.to_ops);
+    from_signatures_.emplace(from_, versions_.from_ops);
+  }
   const std::vector<NodeId> gap =
-      Gap(to_, to_signatures_.value(), to, upstream,
-          [&](NodeId node) { return IsOpen(node); });
-  if (gap.empty()) return false;
+      Gap(to_, *to_signatures_, to, upstream, is_open);
   const std::vector<NodeId> old_gap =
-      Gap(from_, from_signatures_.value(), from, upstream,
-          [&](NodeId node) { return !taken_[node]; });
-  if (old_gap.empty()) return false;
-  bool found = false;
+      Gap(from_, *from_signatures_, from, upstream, was_open);
   for (std::size_t depth = Signatures::kDepths; depth-- > 0;) {
-    std::unordered_map<std::uint64_t, std::pair<NodeId, NodeId>> alike;
-    std::unordered_set<std::uint64_t> several;
-    const auto add = [&](const Signatures& signatures, NodeId node, bool old) {
-      // Landmarks first: what is between them follows from them.
-      if (depth == 0 && !signatures.IsLandmark(node)) return;
-      const std::uint64_t signature = signatures.Of(node, depth);
-      auto& pair =
-          alike.try_emplace(signature, kNo<NodeId>, kNo<NodeId>).first->second;
-      NodeId& place = old ? pair.second : pair.first;
-      if (place != kNo<NodeId>) several.insert(signature);
-      place = node;
+    const auto only = [&](const Signatures& signatures,
+                          const std::vector<NodeId>& nodes,
+                          std::uint64_t signature) {
+      NodeId found = kNo<NodeId>;
+      for (const NodeId node : nodes) {
+        if (signatures.Of(node, depth) != signature) continue;
+        if (found != kNo<NodeId>) return kNo<NodeId>;
+        found = node;
+      }
+      return found;
     };
+    bool found = false;
     for (const NodeId node : gap) {
-      if (IsOpen(node)) add(*to_signatures_, node, false);
-    }
-    for (const NodeId node : old_gap) {
-      if (!taken_[node]) add(*from_signatures_, node, true);
-    }
-    for (const NodeId node : gap) {
+      // Landmarks first: what is between them follows from them.
+      if (depth == 0 && !to_signatures_->IsLandmark(node)) continue;
       const std::uint64_t signature = to_signatures_->Of(node, depth);
-      const auto at = alike.find(signature);
-      if (at == alike.end() || at->second.first != node ||
-          at->second.second == kNo<NodeId> || several.contains(signature)) {
+      const NodeId old = only(*from_signatures_, old_gap, signature);
+      if (old == kNo<NodeId> || only(*to_signatures_, gap, signature) != node) {
         continue;
       }
-      PairAcross(node, at->second.second);
+      PairAcross(node, old);
       found = true;
     }
-    if (found) break;
+    if (found) return true;
   }
-  return found;
+  return false;
 }
 
 // A fused node gives the result of another node than the one that it stands
@@ -108,17 +117,22 @@ void Matching::PairAcross(NodeId to, NodeId from) {
   }
 }
 
+// A gap may close from its other side. So all values are looked at again, but
+// not for each pair.
 bool Matching::BridgeGaps() {
-  if (!to_signatures_) {
-    to_signatures_.emplace(to_, versions_.to_ops);
-    from_signatures_.emplace(from_, versions_.from_ops);
+  constexpr int kMostPasses = 4;
+  if (gaps_.empty()) {
+    if (++passes_ > kMostPasses) return false;
+    for (const ValueId to : AllIds<ValueId>(to_.value_count())) {
+      if (values_[to].from != kNo<ValueId>) gaps_.push_back(to);
+    }
   }
   bool found = false;
-  for (const ValueId to : AllIds<ValueId>(to_.value_count())) {
-    const ValueId from = values_[to].from;
-    if (from == kNo<ValueId>) continue;
+  while (!gaps_.empty()) {
+    const ValueId to = gaps_.front();
+    gaps_.pop_front();
     for (const bool upstream : {true, false}) {
-      if (!Bridge(to, from, upstream)) continue;
+      if (!Bridge(to, values_[to].from, upstream)) continue;
       found = true;
       Follow();
     }

@@ -186,6 +186,7 @@ void Matching::PairValues(ValueId to, ValueId from, Confidence confidence) {
   value_taken_[from] = true;
   upstream_.push_back(to);
   downstream_.push_back(to);
+  gaps_.push_back(to);
 }
 
 bool Matching::PassesOn(NodeId to) const {

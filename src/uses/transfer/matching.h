@@ -180,6 +180,8 @@ class Matching {
   IdVector<NodeId, NodeId> product_of_;
   std::deque<ValueId> upstream_;
   std::deque<ValueId> downstream_;
+  std::deque<ValueId> gaps_;
+  int passes_ = 0;  // over all values
   std::vector<std::pair<GraphId, GraphId>> graphs_;
   std::optional<Signatures> to_signatures_, from_signatures_;
 };
