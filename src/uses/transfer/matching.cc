@@ -109,31 +109,7 @@ bool IsConstant(const Model& model, ValueId value) {
                                  : model.Inputs(producer).empty();
 }
 
-// The length of the longest path from the inputs to each node. Files list
-// producers first. If a file does not, the order is worse, but the loop ends.
-IdVector<NodeId, std::uint32_t> Depths(const Model& model) {
-  IdVector<NodeId, std::uint32_t> depths(model.node_count(), 0);
-  for (const NodeId node : model.Nodes()) {
-    ForEachMaker(model, node, [&](NodeId maker) {
-      depths[node] = std::max(depths[node], depths[maker] + 1);
-      return true;
-    });
-  }
-  return depths;
-}
-
 using enum Versions::Shapes;
-
-// Sorts by depth; false if two nodes have the same depth.
-bool SortByDepth(std::vector<NodeId>& nodes,
-                 const IdVector<NodeId, std::uint32_t>& depths) {
-  std::sort(nodes.begin(), nodes.end(),
-            [&](NodeId a, NodeId b) { return depths[a] < depths[b]; });
-  return std::adjacent_find(nodes.begin(), nodes.end(),
-                            [&](NodeId a, NodeId b) {
-                              return depths[a] == depths[b];
-                            }) == nodes.end();
-}
 
 }  // namespace
 
@@ -514,41 +490,6 @@ void Matching::PairQuantizedProducer(ValueId to) {
   if (product != kNo<NodeId> && IsOpen(product) && IsOldProduct(product, old)) {
     PairQuantized(product, old);
   }
-}
-
-bool Matching::PairCalls() {
-  const IdVector<NodeId, std::uint32_t> depths = Depths(to_);
-  const IdVector<NodeId, std::uint32_t> old_depths = Depths(from_);
-  bool found = false;
-  for (const ValueId to : AllIds<ValueId>(to_.value_count())) {
-    const ValueId from = values_[to].from;
-    if (from == kNo<ValueId> || to_[to].producer != kNo<NodeId> ||
-        values_[to].confidence != Confidence::kCertain) {
-      continue;
-    }
-    std::vector<NodeId> open;
-    std::vector<NodeId> old;
-    for (const NodeId node : versions_.to_plain.Readers(to)) {
-      if (IsOpen(node)) open.push_back(node);
-    }
-    if (open.size() < 2) continue;
-    for (const NodeId node : versions_.from_plain.Readers(from)) {
-      if (!taken_[node]) old.push_back(node);
-    }
-    if (open.size() != old.size() || !SortByDepth(open, depths) ||
-        !SortByDepth(old, old_depths)) {
-      continue;
-    }
-    const bool alike = std::equal(
-        open.begin(), open.end(), old.begin(),
-        [&](NodeId a, NodeId b) { return versions_.SameOperator(a, b); });
-    if (!alike) continue;
-    found = true;
-    for (std::size_t i = 0; i < open.size(); ++i) {
-      PairNodes(open[i], old[i], Confidence::kMedium);
-    }
-  }
-  return found;
 }
 
 }  // namespace onnx_tag::transfer

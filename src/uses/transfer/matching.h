@@ -109,9 +109,6 @@ class Matching {
   // Follows all pairs upstream, then downstream, each new pair upstream at
   // once. Stops where subgraphs are paired: the names in them come first.
   void Follow();
-  // If several calls of one module read a parameter, pairs the calls in order.
-  // Returns whether it found a pair.
-  bool PairCalls();
 
   NodeId Of(NodeId to) const { return nodes_[to].from; }
   ValueId Of(ValueId to) const { return values_[to].from; }
