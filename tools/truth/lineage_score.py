@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures `transfer FROM TO --map`: how many nodes of TO have the right node of FROM, and how many reasons are right.
 
-  tools/truth/lineage_score.py --tool build/onnx-tag --truth DIR [--form GLOB] [--worst N] [--misses FILE]
+  tools/truth/lineage_score.py --tool build/onnx-tag --truth DIR [--form GLOB] [--reasons FILE] [--worst N] [--misses FILE]
 
 DIR has MODEL/dyn.onnx and MODEL/ts.onnx, and what tools made of them (MODEL/ts-ort.onnx). The tools keep the names of
 tensors, and these are the truth. Then the names are removed: `anon` has the names of weights only, `bare` has none.
@@ -277,6 +277,7 @@ def main() -> None:
     parser.add_argument("--truth", type=pathlib.Path, nargs="+", required=True)
     parser.add_argument("--form", default="*-*")
     parser.add_argument("--names", default="named,anon,bare")
+    parser.add_argument("--reasons", type=pathlib.Path, help="a table of the reasons given for nodes that are gone")
     parser.add_argument("--worst", type=int, default=0)
     parser.add_argument("--misses", type=pathlib.Path)
     args = parser.parse_args()
@@ -287,15 +288,24 @@ def main() -> None:
     with concurrent.futures.ProcessPoolExecutor(2) as pool:
         for found in pool.map(functools.partial(score, args.tool, args.names.split(",")), forms):
             rows += found
-    verdicts = ("right", "wrong", "open", "unknown", "present")
-    print("names\twhat\tof\t" + "\t".join(verdicts))
-    for keys in ((lambda r: (r[2], "node" if r[3] == "node" else "gone", r[1].split("-")[1])),
-                 (lambda r: (r[2], r[3], "all"))):
-        counts: Dict[tuple, collections.Counter] = collections.defaultdict(collections.Counter)
+    node_verdicts, gone_verdicts = ("right", "wrong", "open"), ("right", "wrong", "open", "present")
+    print("names\ttool\tnodes\t" + "\t".join(node_verdicts) + "\t% right\tgone\tright reason\twrong reason\tno reason\tstill there")
+    nodes, gone = collections.defaultdict(collections.Counter), collections.defaultdict(collections.Counter)
+    for row in rows:
+        for tool in (row[1].split("-")[1], "all"):
+            (nodes if row[3] == "node" else gone)[list(CHANGES).index(row[2]), tool == "all", tool][row[4]] += 1
+    for key, count in sorted(nodes.items()):
+        known, went = sum(count[v] for v in node_verdicts), gone[key]
+        print(list(CHANGES)[key[0]], key[2], known, *(count[v] for v in node_verdicts), f"{100 * count['right'] / known:.2f}",
+              sum(went.values()), *(went[v] for v in gone_verdicts), sep="\t")
+    if args.reasons:
+        counts = collections.defaultdict(collections.Counter)
         for row in rows:
-            counts[keys(row)][row[4]] += 1
-        for key, count in sorted(counts.items()):
-            print(*key, *(count[v] for v in verdicts), sep="\t")
+            if row[3] != "node":
+                counts[row[2], row[3]][row[4]] += 1
+        args.reasons.write_text("names\treason\tnodes\tright\twrong\tno reason\tstill there\n" + "".join(
+            "\t".join(map(str, (*key, sum(count.values()), *(count[v] for v in gone_verdicts)))) + "\n"
+            for key, count in sorted(counts.items())), encoding="utf-8")
     kinds = collections.Counter((r[1], *r[2:9]) for r in rows if r[4] not in ("right", "unknown"))
     for kind, count in kinds.most_common(args.worst):
         print(f"{count:6}", *kind)

@@ -1,6 +1,7 @@
 // Pairs across nodes that a tool merged, inserted or took away.
 #include <algorithm>
 
+#include "core/graph/neighbours.h"
 #include "core/graph/walk.h"
 #include "uses/transfer/matching.h"
 
@@ -114,6 +115,21 @@ void Matching::PairAcross(NodeId to, NodeId from) {
     if (i < 2 || is.Input(i) == was.Input(i)) {
       PairValues(inputs[i], old[i], Confidence::kMedium);
     }
+  }
+  // What a bias was added to behind it gives the same.
+  const NodeId sum =
+      OnlyReader(from_, FirstOutput(from_, from), [](NodeId) { return true; });
+  const ValueId result = FirstOutput(to_, to);
+  const ValueId old_result = FirstOutput(from_, sum);
+  if (inputs.size() < 3 || old.size() != 2 || result == kNo<ValueId> ||
+      old_result == kNo<ValueId> || versions_.from_ops[sum] != Op::kAdd) {
+    return;
+  }
+  const auto added = from_.Inputs(sum);
+  if (std::any_of(added.begin(), added.end(), [&](ValueId value) {
+        return value != kNo<ValueId> && from_.InitializerOf(value) != nullptr;
+      })) {
+    PairValues(result, old_result, Confidence::kMedium);
   }
 }
 
