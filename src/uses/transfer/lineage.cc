@@ -86,6 +86,10 @@ class LineageFinder {
     for (const ValueId output : to_.Outputs(node)) {
       if (old != kNo<NodeId> || output == kNo<ValueId>) break;
       old = ProducerOf(from_, matching_.Of(output));
+      if (old != kNo<NodeId> && matching_.PassesOn(node)) {
+        result.how = "inserted";
+        old = kNo<NodeId>;
+      }
       result.confidence = Confidence::kMedium;
     }
     if (old == kNo<NodeId>) {
@@ -170,35 +174,52 @@ class LineageFinder {
     const NodeId maker = ProducerOf(to_, value);
     const bool passes = versions_.from_ops.Is(node, kPassThrough);
     if (maker == kNo<NodeId>) {
-      return {to_.InitializerOf(value) != nullptr ? kFolded : kBypassed};
+      if (passes) return {kBypassed};
+      return {to_.InitializerOf(value) != nullptr ? kFolded : kUnknown};
     }
+    if (passes && !versions_.SameOperator(maker, node)) return {kBypassed};
     const std::vector<NodeId>& from = result_.nodes[maker].from;
-    if (!from.empty() && from_[from[0]].op_type == from_[node].op_type) {
-      return {kMerged, maker};
+    if (from.empty() || from_[from[0]].op_type != from_[node].op_type ||
+        !versions_.SameOperator(maker, node)) {
+      return {kFused, maker};
     }
-    return passes ? Fate{kBypassed} : Fate{kFused, maker};
+    // What reads the other one does not compute the same.
+    const auto inputs = from_.Inputs(node);
+    const bool reads = std::any_of(
+        inputs.begin(), inputs.end(),
+        [&](ValueId input) { return ProducerOf(from_, input) == from[0]; });
+    return reads ? Fate{kUnknown} : Fate{kMerged, maker};
+  }
+
+  // The new input in the place of `old`, which `reader` read.
+  ValueId InPlaceOf(ValueId old, NodeId reader, NodeId into) const {
+    const auto inputs = from_.Inputs(reader);
+    const auto now = to_.Inputs(into);
+    // A node with very many inputs says little about the producer of each.
+    if (inputs.size() > kMostNeighbours) return kNo<ValueId>;
+    const auto at = static_cast<std::size_t>(
+        std::find(inputs.begin(), inputs.end(), old) - inputs.begin());
+    if (at >= now.size()) return kNo<ValueId>;
+    const bool swapped =
+        now.size() == 2 && inputs.size() == 2 && now[at] != kNo<ValueId> &&
+        matching_.Of(now[at]) == inputs[1 - at] && inputs[1 - at] != old;
+    return now[swapped ? 1 - at : at];
   }
 
   // The same, from a reader of its result.
   Fate SeenBy(NodeId reader, NodeId node, ValueId output) const {
-    const auto inputs = from_.Inputs(reader);
-    std::size_t at = inputs.size();
-    // A node with very many inputs says little about the producer of each.
-    if (at <= kMostNeighbours) {
-      at = static_cast<std::size_t>(
-          std::find(inputs.begin(), inputs.end(), output) - inputs.begin());
-    }
     const NodeId heir = heir_[reader];
     const NodeId into = heir != kNo<NodeId> ? heir : fate_[reader].into;
-    const bool same =
-        into != kNo<NodeId> && versions_.SameOperator(into, reader) &&
-        at < to_.Inputs(into).size() && to_.Inputs(into)[at] != kNo<ValueId>;
-    if (same && (heir != kNo<NodeId> || fate_[reader].why == kMerged)) {
-      return ReplacedBy(node, to_.Inputs(into)[at]);
+    const ValueId now =
+        into == kNo<NodeId> ? kNo<ValueId> : InPlaceOf(output, reader, into);
+    if (now != kNo<ValueId> && versions_.SameOperator(into, reader) &&
+        (heir != kNo<NodeId> || fate_[reader].why == kMerged)) {
+      const Fate fate = ReplacedBy(node, now);
+      if (fate.why != kUnknown) return fate;
     }
     if (heir != kNo<NodeId>) {
-      return {kFused, IsBefore(heir, at, node)
-                          ? ProducerOf(to_, to_.Inputs(heir)[at])
+      return {kFused, now != kNo<ValueId> && IsBefore(heir, now, node)
+                          ? ProducerOf(to_, now)
                           : heir};
     }
     const Fate& fate = fate_[reader];
@@ -207,10 +228,10 @@ class LineageFinder {
 
   // Whether `node` went into the node that feeds `heir`, not into `heir`, as an
   // activation goes into the convolution before it.
-  bool IsBefore(NodeId heir, std::size_t at, NodeId node) const {
+  bool IsBefore(NodeId heir, ValueId now, NodeId node) const {
     const auto inputs = to_.Inputs(heir);
-    if (at >= inputs.size() || inputs.size() > kMostNeighbours) return false;
-    const NodeId maker = ProducerOf(to_, inputs[at]);
+    if (inputs.size() > kMostNeighbours) return false;
+    const NodeId maker = ProducerOf(to_, now);
     bool before = false;
     for (const ValueId old : from_.Inputs(node)) {
       if (old == kNo<ValueId>) continue;

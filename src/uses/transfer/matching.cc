@@ -1,7 +1,6 @@
 #include "uses/transfer/matching.h"
 
 #include <algorithm>
-#include <map>
 
 #include "clues/exporters/tools/original_name.h"
 #include "core/graph/neighbours.h"
@@ -104,34 +103,13 @@ namespace {
 // The maximum number of consecutive nodes that a tool inserts or removes.
 constexpr std::size_t kLongestDetour = 4;
 
-// The maximum number of nodes that a tool writes as one with one input.
-constexpr std::size_t kLargestFusion = 8;
-
-// The length of the longest path from the inputs to each node. Files list
-// producers first. If a file does not, the order is worse, but the loop ends.
-IdVector<NodeId, std::uint32_t> Depths(const Model& model) {
-  IdVector<NodeId, std::uint32_t> depths(model.node_count(), 0);
-  for (const NodeId node : model.Nodes()) {
-    ForEachMaker(model, node, [&](NodeId maker) {
-      depths[node] = std::max(depths[node], depths[maker] + 1);
-      return true;
-    });
-  }
-  return depths;
+bool IsConstant(const Model& model, ValueId value) {
+  const NodeId producer = model.Producer(value);
+  return producer == kNo<NodeId> ? model.InitializerOf(value) != nullptr
+                                 : model.Inputs(producer).empty();
 }
 
 using enum Versions::Shapes;
-
-// Sorts by depth; false if two nodes have the same depth.
-bool SortByDepth(std::vector<NodeId>& nodes,
-                 const IdVector<NodeId, std::uint32_t>& depths) {
-  std::sort(nodes.begin(), nodes.end(),
-            [&](NodeId a, NodeId b) { return depths[a] < depths[b]; });
-  return std::adjacent_find(nodes.begin(), nodes.end(),
-                            [&](NodeId a, NodeId b) {
-                              return depths[a] == depths[b];
-                            }) == nodes.end();
-}
 
 }  // namespace
 
@@ -184,6 +162,21 @@ void Matching::PairValues(ValueId to, ValueId from, Confidence confidence) {
   value_taken_[from] = true;
   upstream_.push_back(to);
   downstream_.push_back(to);
+  gaps_.push_back(to);
+}
+
+bool Matching::PassesOn(NodeId to) const {
+  const ValueId output = FirstOutput(to_, to);
+  const ValueId input = FirstInput(to_, to);
+  if (!IsOpen(to) || output == kNo<ValueId> || input == kNo<ValueId> ||
+      !versions_.to_ops.Is(to, kPassThrough)) {
+    return false;
+  }
+  const ValueId from = Of(output);
+  const NodeId old = ProducerOf(from_, from);
+  return old != kNo<NodeId> &&
+         (Of(input) == from ||
+          (taken_[old] && !versions_.SameOperator(to, old)));
 }
 
 void Matching::PairGraphs(GraphId to, GraphId from, Confidence confidence) {
@@ -212,6 +205,7 @@ bool Matching::InputsAreSwapped(NodeId to, NodeId from) const {
     if (known != kNo<ValueId>) return known == other ? 8 : -8;
     const NodeId producer = to_[input].producer;
     const NodeId old_producer = from_[other].producer;
+    if (IsConstant(to_, input) != IsConstant(from_, other)) return -4;
     if (producer == kNo<NodeId> || old_producer == kNo<NodeId>) {
       if (producer != old_producer) return 0;
       const bool weight = to_.InitializerOf(input) != nullptr;
@@ -238,6 +232,12 @@ void Matching::PairInputs(NodeId to, NodeId from, Confidence confidence) {
   for (std::size_t i = 0; i < std::min(inputs.size(), old.size()); ++i) {
     const ValueId other = old[swapped ? 1 - i : i];
     if (inputs[i] == kNo<ValueId> || other == kNo<ValueId>) continue;
+    // No tool computes what was a constant.
+    const NodeId maker = to_[inputs[i]].producer;
+    if (IsConstant(from_, other) && !IsConstant(to_, inputs[i]) &&
+        maker != kNo<NodeId> && !versions_.to_ops.Is(maker, kPassThrough)) {
+      continue;
+    }
     PairValues(inputs[i], other, next);
   }
 }
@@ -316,35 +316,33 @@ void Matching::LookThrough(ValueId to, ValueId from) {
       } else {
         PairValues(values[i], old_values[j], Confidence::kMedium);
       }
+      PairDetours(std::span(values).first(i), std::span(old_values).first(j));
       return;
     }
   }
-  const NodeId node = to_[to].producer;
-  if (node != kNo<NodeId>) LookPastFused(node, from);
+  // Both paths end at nodes with other operators, but the data are the same.
+  if (values.size() + old_values.size() > 2) {
+    PairValues(values.back(), old_values.back(), Confidence::kMedium);
+  }
 }
 
-// A node with one input that replaces a few nodes, such as the Mul and the
-// Sigmoid of a SiLU: what it reads is the value where their paths meet again.
-void Matching::LookPastFused(NodeId node, ValueId from) {
-  const ValueId read = FirstInput(to_, node);
-  if (to_.Inputs(node).size() != 1 || read == kNo<ValueId> ||
-      from_.FindName(to_.OpType(node)) != kNo<NameId>) {
-    return;
-  }
-  // Producers come before their readers: the last is taken apart first.
-  std::map<NodeId, ValueId> open = {{from_.Producer(from), from}};
-  for (std::size_t steps = 0; steps < kLargestFusion; ++steps) {
-    const NodeId last = open.rbegin()->first;
-    open.erase(last);
-    for (const ValueId input : from_.Inputs(last)) {
-      const NodeId maker = ProducerOf(from_, input);
-      if (maker != kNo<NodeId> && !from_.Inputs(maker).empty()) {
-        open.emplace(maker, input);
-      }
+// Pairs the nodes of two paths that have the only one of their operator.
+void Matching::PairDetours(std::span<const ValueId> values,
+                           std::span<const ValueId> old_values) {
+  for (const ValueId value : values) {
+    const NodeId node = to_[value].producer;
+    NodeId only = kNo<NodeId>;
+    std::size_t count = 0;
+    for (const ValueId other : values) {
+      count += to_[to_[other].producer].op_type == to_[node].op_type ? 1u : 0u;
     }
-    if (open.empty() || (steps == 0 && open.size() == 1)) return;
-    if (open.size() == 1) {
-      return PairValues(read, open.begin()->second, Confidence::kMedium);
+    for (const ValueId other : old_values) {
+      if (!versions_.SameOperator(node, from_[other].producer)) continue;
+      only = from_[other].producer;
+      ++count;
+    }
+    if (count == 2 && only != kNo<NodeId> && !taken_[only]) {
+      PairNodes(node, only, Confidence::kMedium);
     }
   }
 }
@@ -492,41 +490,6 @@ void Matching::PairQuantizedProducer(ValueId to) {
   if (product != kNo<NodeId> && IsOpen(product) && IsOldProduct(product, old)) {
     PairQuantized(product, old);
   }
-}
-
-bool Matching::PairCalls() {
-  const IdVector<NodeId, std::uint32_t> depths = Depths(to_);
-  const IdVector<NodeId, std::uint32_t> old_depths = Depths(from_);
-  bool found = false;
-  for (const ValueId to : AllIds<ValueId>(to_.value_count())) {
-    const ValueId from = values_[to].from;
-    if (from == kNo<ValueId> || to_[to].producer != kNo<NodeId> ||
-        values_[to].confidence != Confidence::kCertain) {
-      continue;
-    }
-    std::vector<NodeId> open;
-    std::vector<NodeId> old;
-    for (const NodeId node : versions_.to_plain.Readers(to)) {
-      if (IsOpen(node)) open.push_back(node);
-    }
-    if (open.size() < 2) continue;
-    for (const NodeId node : versions_.from_plain.Readers(from)) {
-      if (!taken_[node]) old.push_back(node);
-    }
-    if (open.size() != old.size() || !SortByDepth(open, depths) ||
-        !SortByDepth(old, old_depths)) {
-      continue;
-    }
-    const bool alike = std::equal(
-        open.begin(), open.end(), old.begin(),
-        [&](NodeId a, NodeId b) { return versions_.SameOperator(a, b); });
-    if (!alike) continue;
-    found = true;
-    for (std::size_t i = 0; i < open.size(); ++i) {
-      PairNodes(open[i], old[i], Confidence::kMedium);
-    }
-  }
-  return found;
 }
 
 }  // namespace onnx_tag::transfer

@@ -7,6 +7,8 @@
 #define ONNX_TAG_USES_TRANSFER_MATCHING_H_
 
 #include <deque>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -16,6 +18,7 @@
 #include "core/graph/operators.h"
 #include "onnx_tag/model.h"
 #include "onnx_tag/tagging.h"
+#include "uses/transfer/signatures.h"
 
 namespace onnx_tag::transfer {
 
@@ -106,16 +109,19 @@ class Matching {
   // Follows all pairs upstream, then downstream, each new pair upstream at
   // once. Stops where subgraphs are paired: the names in them come first.
   void Follow();
-  // If several calls of one module read a parameter, pairs the calls in order.
-  // Returns whether it found a pair.
-  bool PairCalls();
 
   NodeId Of(NodeId to) const { return nodes_[to].from; }
   ValueId Of(ValueId to) const { return values_[to].from; }
   Confidence ConfidenceOf(NodeId to) const { return nodes_[to].confidence; }
+  // Whether it was put behind the node that gives what it gives.
+  bool PassesOn(NodeId to) const;
   // Whether some node (value) of the new version has this counterpart.
   bool Taken(NodeId from) const { return taken_[from]; }
   bool Taken(ValueId from) const { return value_taken_[from]; }
+  // Pairs across what a tool merged or inserted, where the pairs end. Returns
+  // whether it found a pair.
+  bool BridgeGaps();
+
   // Subgraphs paired since the last call, to pair their contents by name.
   std::vector<std::pair<GraphId, GraphId>> TakeGraphs() {
     return std::exchange(graphs_, {});
@@ -142,7 +148,10 @@ class Matching {
   bool InputsAreSwapped(NodeId to, NodeId from) const;
   void PairProducers(ValueId to, ValueId from);
   void LookThrough(ValueId to, ValueId from);
-  void LookPastFused(NodeId node, ValueId from);
+  void PairDetours(std::span<const ValueId> values,
+                   std::span<const ValueId> old_values);
+  bool Bridge(ValueId to, ValueId from, bool upstream);
+  void PairAcross(NodeId to, NodeId from);
   void PairConsumers(ValueId to, ValueId from);
   // Pairs the quantized product that gives `to` with the product that it was
   // made from.
@@ -168,7 +177,10 @@ class Matching {
   IdVector<NodeId, NodeId> product_of_;
   std::deque<ValueId> upstream_;
   std::deque<ValueId> downstream_;
+  std::deque<ValueId> gaps_;
+  int passes_ = 0;  // over all values
   std::vector<std::pair<GraphId, GraphId>> graphs_;
+  std::optional<Signatures> to_signatures_, from_signatures_;
 };
 
 }  // namespace onnx_tag::transfer

@@ -81,10 +81,11 @@ Placing::Placing(const Matching& matching, const Tagging& tags)
   const bool strangers = AreStrangers();
   PlaceByNames();
   PlaceByParameters();
-  PlaceByResults();
+  PlaceByResults(false);
   if (!strangers) {
     const Evidence evidence = GatherUnnamed(versions_.to_facts, tags.modules);
     Climb(evidence, kInserted, &TransferCounts::helpers, Confidence::kHigh);
+    PlaceByResults(true);
     PlaceInserted();
     PlaceByRegion();
     Climb(evidence, kNearby, &TransferCounts::nearby, Confidence::kLow);
@@ -256,12 +257,15 @@ void Placing::PlaceByNames() {
 
 // A node made of a product and an activation gives the result of the
 // activation, but belongs to the product: parameters come before results.
-void Placing::PlaceByResults() {
+void Placing::PlaceByResults(bool passing_on) {
   for (const NodeId to : to_.Nodes()) {
     if (!IsOpen(to) || merged_[to] != kNo<NodeId>) continue;
     const auto undone = hierarchy::UndoNodeName(to_[to].name);
     const NodeId from = GaveTheSame(to);
-    if (from == kNo<NodeId>) continue;
+    if (from == kNo<NodeId> || matching_.PassesOn(to) != passing_on ||
+        (passing_on && matching_.Taken(from))) {
+      continue;
+    }
     PlaceNamed(to, from, false, undone.quantizer || undone.cast);
   }
   // If two consecutive Reshapes are merged, the shape of the second and the

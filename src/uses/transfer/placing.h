@@ -37,7 +37,8 @@ class Placing {
   NodeId EarliestProducer(NodeId to, NodeId known,
                           const IdVector<NodeId, NodeId>& likes) const;
   void PlaceByNames();
-  void PlaceByResults();
+  // Of nodes that pass on what another node gives, or of the others.
+  void PlaceByResults(bool passing_on);
   void PlaceNamed(NodeId to, NodeId from, bool by_name, bool helper);
   void PlaceByParameters();
   void Climb(const Evidence& evidence, StrategySet rungs, FoundBy found,

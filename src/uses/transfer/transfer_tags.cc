@@ -35,7 +35,7 @@ void FindPairs(transfer::Matching& matching) {
   while (true) {
     matching.Follow();
     const auto graphs = matching.TakeGraphs();
-    if (graphs.empty() && !matching.PairCalls()) return;
+    if (graphs.empty() && !matching.BridgeGaps()) return;
     for (const auto& [graph, old] : graphs) {
       transfer::PairByNames(matching, graph, old);
     }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 
@@ -521,18 +522,24 @@ TEST(CountedNames, AreToldFromGivenOnes) {
 }
 
 // Four layers. In the second version no name is left, and each product with its
-// bias is a Gemm between two Reshapes.
-schema::ModelProto Layers(bool changed) {
+// bias is a Gemm between two Reshapes. If it is pruned, the weights are
+// smaller.
+enum class Version { kOld, kNew, kPruned };
+
+schema::ModelProto Layers(Version version) {
   Net net;
   std::string x = net.Linear("x", 4, 8);
   for (int i = 0; i < 4; ++i) x = net.Layer(x, 8);
   net.Output(net.Linear(x, 8, 2));
-  if (!changed) return net.model();
+  if (version == Version::kOld) return net.model();
   Net result;
   std::map<std::string, std::string> renamed = {{"x", "x"}};
   for (const auto& weight : net.graph()->initializer()) {
-    renamed[weight.name()] =
-        result.Weight({weight.dims().begin(), weight.dims().end()});
+    std::vector<std::int64_t> dims(weight.dims().begin(), weight.dims().end());
+    if (version == Version::kPruned) {
+      std::replace(dims.begin(), dims.end(), std::int64_t{8}, std::int64_t{6});
+    }
+    renamed[weight.name()] = result.Weight(dims);
   }
   const auto& nodes = net.graph()->node();
   for (int i = 0; i < nodes.size(); ++i) {
@@ -570,8 +577,8 @@ schema::ModelProto Layers(bool changed) {
 }
 
 TEST(TransferOrMap, FoundBlocksFillWhatHasNoCounterpart) {
-  const std::string from_bytes = Layers(false).SerializeAsString();
-  const std::string to_bytes = Layers(true).SerializeAsString();
+  const std::string from_bytes = Layers(Version::kOld).SerializeAsString();
+  const std::string to_bytes = Layers(Version::kPruned).SerializeAsString();
   const Model from = ReadModel(from_bytes);
   const Model to = ReadModel(to_bytes);
   const Tagging tags = MapNodes(from, NoBook());
@@ -583,6 +590,26 @@ TEST(TransferOrMap, FoundBlocksFillWhatHasNoCounterpart) {
   ASSERT_NE(layer, nullptr);
   EXPECT_NE(layer->description.find("layer 2 of 4"), std::string::npos)
       << layer->description;
+}
+
+TEST(Transfer, FindsLayersAcrossWhatAToolMerged) {
+  const std::string from_bytes = Layers(Version::kOld).SerializeAsString();
+  const std::string to_bytes = Layers(Version::kNew).SerializeAsString();
+  const Model from = ReadModel(from_bytes);
+  const Model to = ReadModel(to_bytes);
+  std::vector<NodeId> products;
+  for (const NodeId node : from.Nodes()) {
+    const auto readers = from.Consumers(from.Outputs(node)[0]);
+    if (from.OpType(node) == "MatMul" && from.OpType(readers[0]) == "Add") {
+      products.push_back(node);
+    }
+  }
+  std::vector<NodeId> counterparts;
+  const auto all = FindCounterparts(from, to);
+  for (const NodeId node : to.Nodes()) {
+    if (to.OpType(node) == "Gemm") counterparts.push_back(all[node]);
+  }
+  EXPECT_EQ(counterparts, products);
 }
 
 TEST(Lineage, SaysWhichNodesWentIntoWhich) {
