@@ -51,6 +51,21 @@ bool IsGap(const Model& model, ValueId value, bool upstream,
                   : std::any_of(readers.begin(), readers.end(), is_open);
 }
 
+// A Gemm takes its input in another form than a MatMul. The tool that wrote it
+// inserted a Reshape, or merged it with one that existed.
+ValueId BeforeReshapes(const Model& model, const Operators& ops,
+                       ValueId value) {
+  for (int i = 0; i < 2; ++i) {
+    const NodeId maker = model.Producer(value);
+    if (maker == kNo<NodeId> || ops[maker] != Op::kReshape ||
+        FirstInput(model, maker) == kNo<ValueId>) {
+      break;
+    }
+    value = FirstInput(model, maker);
+  }
+  return value;
+}
+
 }  // namespace
 
 bool Matching::Bridge(ValueId to, ValueId from, bool upstream) {
@@ -113,16 +128,21 @@ void Matching::PairAcross(NodeId to, NodeId from) {
   for (std::size_t i = 0; i < std::min(inputs.size(), old.size()); ++i) {
     if (inputs[i] == kNo<ValueId> || old[i] == kNo<ValueId>) continue;
     if (i < 2 || is.Input(i) == was.Input(i)) {
-      PairValues(inputs[i], old[i], Confidence::kMedium);
+      PairValues(BeforeReshapes(to_, versions_.to_ops, inputs[i]),
+                 BeforeReshapes(from_, versions_.from_ops, old[i]),
+                 Confidence::kMedium);
     }
   }
-  // What a bias was added to behind it gives the same.
-  const NodeId sum =
-      OnlyReader(from_, FirstOutput(from_, from), [](NodeId) { return true; });
+  // What a bias was added to behind it gives the same. A Reshape behind the
+  // fused node may give it in its place.
+  const auto any = [](NodeId) { return true; };
+  const NodeId sum = OnlyReader(from_, FirstOutput(from_, from), any);
   const ValueId result = FirstOutput(to_, to);
   const ValueId old_result = FirstOutput(from_, sum);
+  const NodeId reader = OnlyReader(to_, result, any);
   if (inputs.size() < 3 || old.size() != 2 || result == kNo<ValueId> ||
-      old_result == kNo<ValueId> || versions_.from_ops[sum] != Op::kAdd) {
+      old_result == kNo<ValueId> || versions_.from_ops[sum] != Op::kAdd ||
+      (reader != kNo<NodeId> && versions_.to_ops[reader] == Op::kReshape)) {
     return;
   }
   const auto added = from_.Inputs(sum);
