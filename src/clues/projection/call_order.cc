@@ -72,9 +72,7 @@ void RunNextCallsAtOnce(const NodeTokens& table, const CallTable& call_table,
       return pattern != nullptr && ops.Accepts(*pattern, token.op) &&
              (token.whole == Op::kNone || ops.Accepts(*pattern, token.whole));
     };
-    // Exporters fold a BatchNorm into the product before it.
-    if (begins != nullptr && !takes(begins) &&
-        calls[next].kind.starts_with("BatchNorm")) {
+    if (begins != nullptr && !takes(begins) && begins->folds) {
       next = call_table.next_leaf[next];
       begins = pattern_of(next);
     }

@@ -414,11 +414,8 @@ class CallProjector {
          i < calls_.size() && skipped < kMostSkipped;
          i = call_table_.next[i], ++skipped) {
       if (calls_[i].kind == calls_[like].kind) return i;
-      const std::string_view kind = calls_[i].kind;
-      if (!kind.starts_with("BatchNorm") && !kind.starts_with("Dropout") &&
-          kind != "Identity") {
-        break;
-      }
+      const TorchPattern* const left = BuiltInTorchOps().Find(calls_[i].kind);
+      if (left == nullptr || (left->size > 0 && !left->folds)) break;
     }
     return calls_.size();
   }

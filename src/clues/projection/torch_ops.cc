@@ -15,6 +15,9 @@ namespace {
 constexpr float kBesideHead = 0.6F;
 constexpr float kRepeats = 0.3F;
 
+// The mark of operations that exporters fold into the product before them.
+constexpr std::string_view kFolds = "-";
+
 std::vector<std::string_view> Words(std::string_view text) {
   std::vector<std::string_view> words = Split(text, ' ');
   std::erase(words, "");
@@ -58,6 +61,10 @@ void TorchOps::ReadPattern(std::string_view names, std::string_view operators) {
   float heaviest = 0;
   bool headed = false;
   for (std::string_view word : Words(operators)) {
+    if (word == kFolds) {
+      pattern.folds = true;
+      continue;
+    }
     PatternElement element;
     if (word.ends_with('*')) {
       element.repeats = true;

@@ -29,6 +29,7 @@ struct PatternElement {
 struct TorchPattern {
   ElementId first = ElementId{0};  // elements have consecutive numbers
   std::uint32_t size = 0;          // 0: it becomes no operator
+  bool folds = false;  // exporters fold it into the product before it
 };
 
 class TorchOps {
