@@ -1,9 +1,19 @@
-# The Python environment of the client tests, made anew when requirements.txt changes; to be sourced.
+# How the client tests begin; to be sourced with their arguments: BINARY [WORK_DIR ...]. The Python environment is made anew
+# when requirements.txt changes.
 #
-#   here, root, work        set by the caller: this folder, the checkout, where things are kept between runs
+#   here, root, binary      this folder, the checkout, the program
+#   work                    where things are kept between runs
 #   skip WHY                ends with 77, which ctest takes as a skip; .ci/run takes a skip as a failure
 #   $python                 the environment's Python
 
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+[ $# -ge 1 ] || { sed -n 's/^#   \(run_\)/usage: \1/p' "$0" >&2; exit 2; }
+binary=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+[ -x "$binary" ] || { echo "$(basename "$0"): $1 is no program" >&2; exit 2; }
+work=${2:-$root/build/clients-venv}
+mkdir -p "$work"
+work=$(cd "$work" && pwd)
 skip() { echo "$(basename "$0"): $1; nothing was checked" >&2; exit 77; }
 
 export PIP_CACHE_DIR="$work/pip-cache"

@@ -8,19 +8,11 @@
 # any check fails, 77 if the environment cannot be made (no network, no Python, no node), which ctest takes as a skip.
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
-[ $# -ge 1 ] || { echo "usage: run_clients.sh BINARY [WORK_DIR]" >&2; exit 2; }
-binary=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-[ -x "$binary" ] || { echo "run_clients.sh: $1 is no program" >&2; exit 2; }
-work=${2:-$root/build/clients-venv}
-mkdir -p "$work"
-work=$(cd "$work" && pwd)
-. "$here/environment.sh"
+. "$(dirname "$0")/environment.sh"
 command -v node >/dev/null || skip "node is not installed"
 
 # The models depend on their makers alone: a later run with another binary tags the same files.
-stamp=$(cat "$here/requirements.txt" "$root"/tools/*.py | cksum | tr ' ' -)
+stamp=$(cat "$here/requirements.txt" "$root"/tools/models/*.py | cksum | tr ' ' -)
 models=$work/models-$stamp
 if [ ! -d "$models" ]; then
     fresh=$(mktemp -d "$work/making-XXXXXX")

@@ -7,14 +7,7 @@
 # environment cannot be made.
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
-[ $# -ge 1 ] || { echo "usage: run_companion.sh BINARY [WORK_DIR]" >&2; exit 2; }
-binary=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-work=${2:-$root/build/clients-venv}
-mkdir -p "$work"
-work=$(cd "$work" && pwd)
-. "$here/environment.sh"
+. "$(dirname "$0")/environment.sh"
 
 bin=$(dirname "$python")
 cd "$root/python"

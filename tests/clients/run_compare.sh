@@ -7,14 +7,7 @@
 # the environment cannot be made.
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
-[ $# -ge 1 ] || { echo "usage: run_compare.sh BINARY [WORK_DIR [one|many]]" >&2; exit 2; }
-binary=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-work=${2:-$root/build/clients-venv}
-mkdir -p "$work"
-work=$(cd "$work" && pwd)
-. "$here/environment.sh"
+. "$(dirname "$0")/environment.sh"
 
 export PYTHONPATH="$root/python" PYTHONDONTWRITEBYTECODE=1
 rm -rf "$work/compare-${3:-many}"

@@ -8,14 +8,7 @@
 # line per model; exit 1 if any check fails, 77 if the environment cannot be made.
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
-[ $# -ge 1 ] || { echo "usage: run_parts.sh BINARY [WORK_DIR [one|many|graphs|random|loss]]" >&2; exit 2; }
-binary=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-work=${2:-$root/build/clients-venv}
-mkdir -p "$work"
-work=$(cd "$work" && pwd)
-. "$here/environment.sh"
+. "$(dirname "$0")/environment.sh"
 
 if [ "${3:-many}" = one ]; then
     rm -rf "$work/parts-one"
@@ -30,7 +23,7 @@ case ${3:-many} in
     random) exec "$python" "$here/fuzz_parts.py" "$binary" 200 ;;
     loss) exec "$python" "$here/check_data_loss.py" "$binary" ;;
 esac
-stamp=$(cat "$here/requirements.txt" "$root"/tools/*.py | cksum | tr ' ' -)
+stamp=$(cat "$here/requirements.txt" "$root"/tools/models/*.py | cksum | tr ' ' -)
 models=$work/parts-$stamp
 if [ ! -d "$models" ]; then
     fresh=$(mktemp -d "$work/making-XXXXXX")

@@ -7,14 +7,7 @@
 # environment can make. One line per form; exit 1 if a tensor is wrong, 77 if the environment cannot be made.
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
-[ $# -ge 1 ] || { echo "usage: run_refit.sh BINARY [WORK_DIR [one|many]]" >&2; exit 2; }
-binary=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-work=${2:-$root/build/clients-venv}
-mkdir -p "$work"
-work=$(cd "$work" && pwd)
-. "$here/environment.sh"
+. "$(dirname "$0")/environment.sh"
 
 if [ "${3:-many}" = one ]; then
     exec "$python" "$here/check_refit.py" "$binary" --models conv,mlp --exporters script --forms plain,dynamic_int8,nbits4

@@ -7,13 +7,7 @@
 # cannot be had.
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
-[ $# -ge 1 ] || { echo "usage: run_scale_out.sh BINARY [WORK_DIR]" >&2; exit 2; }
-work=${2:-$root/build/clients-venv}
-mkdir -p "$work"
-work=$(cd "$work" && pwd)
-. "$here/environment.sh"
+. "$(dirname "$0")/environment.sh"
 command -v java >/dev/null || skip "java is not installed"
 parallel --version 2>/dev/null | grep -q GNU || skip "GNU parallel is not installed"
-exec "$python" "$here/check_scale_out.py" "$1" "$work"
+exec "$python" "$here/check_scale_out.py" "$binary" "$work"
