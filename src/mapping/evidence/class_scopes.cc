@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "core/graph/walk.h"
 #include "core/hierarchy/name_parts.h"
 #include "core/tagging/module_format.h"
@@ -90,7 +92,7 @@ class ClassPlacer {
   ClassPlacer(const GraphFacts& graph, const ParameterFacts& parameters,
               const ScopeFacts& facts,
               const IdVector<NodeId, ScopeId>& scope_of, KnownModules& known,
-              ModuleTree& modules)
+              const PathsToPart& paths, ModuleTree& modules)
       : graph_(graph),
         model_(graph.model),
         parameters_(parameters),
@@ -98,8 +100,10 @@ class ClassPlacer {
         scope_of_(scope_of),
         scopes_(facts.scopes),
         known_(known),
+        paths_(paths),
         tree_(modules),
         tops_(scopes_.size()),
+        stand_ins_(scopes_.size()),
         has_parts_(scopes_.size(), false) {
     // Granularity `hf` leaves the classes of torch.nn out, but for some.
     for (const ScopeId id : AllIds<ScopeId>(scopes_.size())) {
@@ -338,14 +342,53 @@ class ClassPlacer {
     return false;
   }
 
-  // The module below the one around it that has the class as its name.
+  // The module below the one around it that is known to have such a part, else
+  // one that has the class as its name.
   ModuleId StandIn(ScopeId id) {
+    if (!stand_ins_[id]) stand_ins_[id] = FindStandIn(id);
+    return *stand_ins_[id];
+  }
+
+  ModuleId FindStandIn(ScopeId id) {
     if (id == ScopeId{0}) return kNo<ModuleId>;
     if (tops_[id].size() == 1) return tops_[id].front();
     const ModuleId around = StandIn(scopes_[id].parent);
     if (around == kNo<ModuleId> || !tops_[id].empty()) return kNo<ModuleId>;
-    scopes_.ReadAtoms(id, atoms_);
+    const std::string part = PathToPart(id);
+    if (part.empty()) {
+      scopes_.ReadAtoms(id, atoms_);
+    } else {
+      atoms_ = Split(part, '.');
+    }
     return tree_.AddDown(around, atoms_);
+  }
+
+  // The only known path to the part from the module around it, with the indices
+  // of the scope: `layer.0` for "BertLayer.0" in "BertEncoder".
+  std::string PathToPart(ScopeId id) const {
+    if (!paths_) return "";
+    const std::vector<std::string_view> words = Split(scopes_.Segment(id), '.');
+    std::string found;
+    for (const std::string& path :
+         paths_(ClassIn(scopes_, scopes_[id].parent), words.front())) {
+      Atoms atoms = Split(path, '.');
+      std::size_t next = 1;
+      for (std::string_view& atom : atoms) {
+        if (next < words.size() && (atom == "*" || atom == words[next])) {
+          atom = words[next++];
+        }
+      }
+      const bool fits =
+          next == words.size() &&
+          static_cast<std::size_t>(std::count_if(
+              atoms.begin(), atoms.end(), hierarchy::IsNumeric)) == next - 1 &&
+          std::find(atoms.begin(), atoms.end(), "*") == atoms.end();
+      if (!fits) continue;
+      const std::string with_indices = Join(atoms, ".");
+      if (!found.empty() && found != with_indices) return "";
+      found = with_indices;
+    }
+    return found;
   }
 
   bool IsLeaf(ModuleId module) const {
@@ -370,8 +413,10 @@ class ClassPlacer {
   const IdVector<NodeId, ScopeId>& scope_of_;
   const ScopeTable& scopes_;
   KnownModules& known_;
+  const PathsToPart& paths_;
   ModuleTree& tree_;
   IdVector<ScopeId, std::vector<ModuleId>> tops_;  // of this class path
+  IdVector<ScopeId, std::optional<ModuleId>> stand_ins_;
   IdVector<ScopeId, bool> has_parts_;  // of layers without a class in the path
   IdVector<NodeId, ModuleId> owner_;   // of its parameters
   IdVector<NodeId, ModuleId> label_;
@@ -389,10 +434,10 @@ ClassClaims PlaceClassScopes(const GraphFacts& graph,
                              const ParameterFacts& parameters,
                              const ScopeFacts& facts,
                              const IdVector<NodeId, ScopeId>& scope_of,
-                             KnownModules& known, RecordedFacts& recorded,
-                             ModuleTree& modules) {
+                             KnownModules& known, const PathsToPart& paths,
+                             RecordedFacts& recorded, ModuleTree& modules) {
   if (scope_of.empty()) return {};
-  return ClassPlacer(graph, parameters, facts, scope_of, known, modules)
+  return ClassPlacer(graph, parameters, facts, scope_of, known, paths, modules)
       .Run(recorded);
 }
 

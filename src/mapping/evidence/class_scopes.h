@@ -24,13 +24,14 @@ struct ClassClaims {
 
 // The modules of these nodes, and their classes. The hierarchy says which
 // modules have a class path; without one parameters and the scopes of values
-// do. Drops what a recording says against the class in a node's name.
+// do, and last `paths`. Drops what a recording says against the class in a
+// node's name.
 ClassClaims PlaceClassScopes(const GraphFacts& graph,
                              const ParameterFacts& parameters,
                              const ScopeFacts& facts,
                              const IdVector<NodeId, ScopeId>& scope_of,
-                             KnownModules& known, RecordedFacts& recorded,
-                             ModuleTree& modules);
+                             KnownModules& known, const PathsToPart& paths,
+                             RecordedFacts& recorded, ModuleTree& modules);
 
 }  // namespace onnx_tag
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -173,6 +174,11 @@ struct Evidence : ExporterFacts,
 };
 
 // Additional facts from the user, and options.
+// The paths from a module of one class to its parts of another class, "*" for
+// any index; empty if they are not known.
+using PathsToPart = std::function<std::vector<std::string>(
+    std::string_view parent, std::string_view part)>;
+
 struct WantedFacts {
   std::shared_ptr<const ModuleMap> hierarchy;  // the user's, or null
   const Recording* trace = nullptr;
@@ -180,6 +186,7 @@ struct WantedFacts {
   bool anchored = false;  // the recordings are evidence among other
   const recipes::Book* book = nullptr;
   const Rules* rules = nullptr;  // must outlive the evidence
+  PathsToPart paths_to_part;     // of classes of libraries; may be empty
 };
 
 // `graph` must outlive the evidence. Throws Error(kUsage) if the hierarchy or a

@@ -162,9 +162,10 @@ Evidence GatherEvidence(const GraphFacts& graph, const WantedFacts& wanted) {
   static_cast<RecipeFacts&>(evidence) = GatherRecipes(
       graph, exporter, scopes,
       metadata.metadata.size() + evidence.inlined.size(), wanted.book, modules);
-  AddClassClaims(PlaceClassScopes(graph, parameters, scopes, class_scopes,
-                                  evidence.known, recorded, modules),
-                 evidence);
+  AddClassClaims(
+      PlaceClassScopes(graph, parameters, scopes, class_scopes, evidence.known,
+                       wanted.paths_to_part, recorded, modules),
+      evidence);
   static_cast<RuleFacts&>(evidence) =
       GatherRules(model, parameters, wanted.rules, modules);
   static_cast<ModuleUses&>(evidence) =

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "clues/exporters/traceback.h"
 #include "mapping/classes/assign_classes.h"
+#include "mapping/classes/catalogue/attributes.h"
 #include "mapping/ladder/ladder.h"
 #include "mapping/mapping/observed_mapping.h"
 #include "mapping/mapping/place_found.h"
@@ -168,12 +169,16 @@ Tagging MapNodes(const Model& model, const MappingOptions& options,
   OpenNodes open;
   RecordedTracebacks recorded;
   ParameterFacts parameters;  // only rules ask for them after the classes
+  WantedFacts wanted = WantedBy(strategy, model, options.recipes, facts);
+  if (options.catalogue) {
+    wanted.paths_to_part = [](std::string_view parent, std::string_view part) {
+      return catalogue::AttributesOf(catalogue::BuiltIn(), parent, part);
+    };
+  }
   {
     ModuleEvidence evidence = PlaceNodes(
-        GatherEvidence(graph,
-                       WantedBy(strategy, model, options.recipes, facts)),
-        strategy, options.min_confidence, rules, observer, tagging,
-        wants_blocks ? &open : nullptr, recorded);
+        GatherEvidence(graph, wanted), strategy, options.min_confidence, rules,
+        observer, tagging, wants_blocks ? &open : nullptr, recorded);
     AssignClasses(graph, evidence, tagging,
                   {.catalogue = options.catalogue, .hidden = {}});
     rules.Classify(model, evidence.parameters, tagging);

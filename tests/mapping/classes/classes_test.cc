@@ -86,6 +86,61 @@ TEST(ClassesTest, RolePathsLeaveTheFamilyOut) {
   EXPECT_THAT(tagging.family_words, testing::ElementsAre("Bert"));
 }
 
+// BERT with the hierarchy tags as names of its nodes, and no other names but
+// one parameter's.
+std::string BertNamedByClasses() {
+  const std::string bytes = BertTiny();
+  const Model read = ReadModel(bytes);
+  const Tagging tagging = MapNodes(read, {});
+  const ModuleFormat format(tagging);
+  schema::ModelProto model;
+  model.ParseFromString(bytes);
+  schema::GraphProto& graph = *model.mutable_graph();
+  std::map<std::string, std::string> names;
+  for (schema::TensorProto& tensor : *graph.mutable_initializer()) {
+    if (tensor.name() == "embeddings.word_embeddings.weight") continue;
+    const std::string name = fmt::format("val_{}", names.size());
+    tensor.set_name(names.emplace(tensor.name(), name).first->second);
+  }
+  for (const NodeId id : read.Nodes()) {
+    schema::NodeProto& node = *graph.mutable_node(static_cast<int>(Index(id)));
+    node.set_name(fmt::format("{}/{}_{}",
+                              format.HierarchyTag(tagging.tags[id].module),
+                              node.op_type(), Index(id)));
+    node.clear_metadata_props();
+    for (std::string& output : *node.mutable_output()) {
+      const std::string name = fmt::format("val_{}", names.size());
+      if (output.starts_with("/")) {
+        output = names.emplace(output, name).first->second;
+      }
+    }
+    for (std::string& input : *node.mutable_input()) {
+      if (names.contains(input)) input = names.at(input);
+    }
+  }
+  return model.SerializeAsString();
+}
+
+TEST(ClassesTest, TheCatalogueKnowsTheAttributesOfClassesInNames) {
+  const std::string bytes = BertNamedByClasses();
+  const Model model = ReadModel(bytes);
+  MappingOptions options;
+  options.recipes = false;
+  const std::string self = "encoder.layer.1.attention.self";
+  const std::string unknown = "BertEncoder.BertLayer.1";
+  const Tagging tagging = MapNodes(model, options);
+  EXPECT_NE(tagging.modules.Find(self), kNo<ModuleId>);
+  EXPECT_EQ(tagging.modules.Find(unknown), kNo<ModuleId>);
+  for (const Tag& tag : tagging.tags) {
+    const bool inside = tagging.modules.Path(tag.module).starts_with("encoder");
+    if (inside) EXPECT_EQ(tag.confidence, Confidence::kLow);
+  }
+  options.catalogue = false;
+  const Tagging without = MapNodes(model, options);
+  EXPECT_EQ(without.modules.Find(self), kNo<ModuleId>);
+  EXPECT_NE(without.modules.Find(unknown), kNo<ModuleId>);
+}
+
 std::string Replaced(std::string text, const std::string& what,
                      const std::string& with) {
   const std::size_t at = text.find(what);

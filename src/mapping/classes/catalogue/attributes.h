@@ -1,0 +1,22 @@
+// The attributes of a class that hold modules of another class.
+#ifndef ONNX_TAG_MAPPING_CLASSES_CATALOGUE_ATTRIBUTES_H_
+#define ONNX_TAG_MAPPING_CLASSES_CATALOGUE_ATTRIBUTES_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mapping/classes/catalogue/table.h"
+
+namespace onnx_tag::catalogue {
+
+// The paths from a module of class `parent` to its parts of class `part`, over
+// all classes of these names: "layer.*" from BertEncoder to BertLayer. "*" is
+// any index. Parts that some instances lack are given only if all are such.
+std::vector<std::string> AttributesOf(const Table& table,
+                                      std::string_view parent,
+                                      std::string_view part);
+
+}  // namespace onnx_tag::catalogue
+
+#endif  // ONNX_TAG_MAPPING_CLASSES_CATALOGUE_ATTRIBUTES_H_
