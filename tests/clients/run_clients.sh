@@ -12,7 +12,7 @@ set -eu
 command -v node >/dev/null || skip "node is not installed"
 
 # The models depend on their makers alone: a later run with another binary tags the same files.
-stamp=$(cat "$here/requirements.txt" "$root"/tools/models/*.py | cksum | tr ' ' -)
+stamp=$(cat "$here/requirements.txt" "$root"/tools/models/*.py "$root"/tools/truth/*.py | cksum | tr ' ' -)
 models=$work/models-$stamp
 if [ ! -d "$models" ]; then
     fresh=$(mktemp -d "$work/making-XXXXXX")

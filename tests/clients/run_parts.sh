@@ -23,7 +23,7 @@ case ${3:-many} in
     random) exec "$python" "$here/fuzz_parts.py" "$binary" 200 ;;
     loss) exec "$python" "$here/check_data_loss.py" "$binary" ;;
 esac
-stamp=$(cat "$here/requirements.txt" "$root"/tools/models/*.py | cksum | tr ' ' -)
+stamp=$(cat "$here/requirements.txt" "$root"/tools/models/*.py "$root"/tools/truth/*.py | cksum | tr ' ' -)
 models=$work/parts-$stamp
 if [ ! -d "$models" ]; then
     fresh=$(mktemp -d "$work/making-XXXXXX")

@@ -35,7 +35,8 @@ tools() {
         failed=1
 }
 failed=0
-tools quantizers nncf modelopt fp16 ort-fp16 autocast matmulnbits ort-overrides npi qnn-overrides
+# modelopt changes ONNX Runtime's quantizer, so what uses it comes first.
+tools quantizers nncf fp16 ort-fp16 matmulnbits ort-overrides npi qnn-overrides modelopt autocast
 tools neural-compressor neural-compressor
 tools olive olive-matmulnbits quark
 exit $failed

@@ -48,10 +48,12 @@ QnnOperators ReadTrace(Bytes text) {
       if (key != "sources" || kind != Kind::kArray) return;
       json.ForEachItem([&] { read_source(made); });
     });
-    // ONNX Runtime's own Reshapes around a Gemm are no nodes of the model.
-    const auto made_by_runtime = [](const std::string& node) {
+    // ONNX Runtime's own Reshapes around a Gemm, and other nodes that it names
+    // after their operator, are no nodes of the model.
+    const auto made_by_runtime = [&](const std::string& node) {
       return node.starts_with("gemm_input_reshape") ||
-             node.starts_with("gemm_output_reshape");
+             node.starts_with("gemm_output_reshape") || node == made.type ||
+             node.starts_with(made.type + "_token_");
     };
     if (!std::all_of(made.nodes.begin(), made.nodes.end(), made_by_runtime)) {
       std::erase_if(made.nodes, made_by_runtime);

@@ -194,5 +194,22 @@ TEST_F(PlacementTest, TextSaysWhatFellBackAndWhatToDoAboutOtherKernels) {
   EXPECT_NE(advice.find("onnx-tag transfer " + model_), advice.npos) << advice;
 }
 
+// "_Transpose" is the root's node as Qualcomm's tools write it, "Transpose" a
+// node that ONNX Runtime inserted.
+TEST_F(PlacementTest, ANodeOfTheRuntimeIsNotTheNodeOfTheRoot) {
+  schema::ModelProto model = Chain();
+  schema::GraphProto& graph = *model.mutable_graph();
+  AddNode(graph, "Transpose", "/Transpose", {"x"}, {"t"});
+  graph.add_output()->set_name("t");
+  const std::string named = folder_.Write("n.onnx", model.SerializeAsString());
+  const std::string table =
+      folder_.Write("n.tsv", "_Transpose\t4\nTranspose\t2\n");
+  const Json result = Json::parse(
+      RunCli({"profile", named, table, "--by", "node", "--json"}).out);
+  EXPECT_EQ(Row(result, "#6 _Transpose")["calls"], 1);
+  ASSERT_EQ(result["unplaced"].size(), 1u);
+  EXPECT_EQ(result["unplaced"][0]["name"], "Transpose");
+}
+
 }  // namespace
 }  // namespace onnx_tag::test

@@ -40,6 +40,7 @@ TEST(UndoNodeNameTest, TakesToolsSuffixesOff) {
       {"Gather_token_12", "Gather"},
       {"/x/Conv_3_token_4", "/x/Conv_3"},
       {"/x/Reshape_3_new_reshape", "/x/Reshape_3", kFused},
+      {"node_Reshape_3_new_reshape", "node_Reshape_3", kFused},
       {"/x/Conv_output_0_nchwc", "/x/Conv_output_0", kFused},
       {"/x/Conv_output_0_bn_nchwc", "/x/Conv_output_0", kFused},
       {"InsertedPrecisionFreeCast_/x/MatMul_output_0", "/x/MatMul_output_0",

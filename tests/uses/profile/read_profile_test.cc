@@ -268,6 +268,7 @@ constexpr std::string_view kQnnTrace =
     R"("node_group_type": "GeluFusion", "sources": [)"
     R"({"name": "/a/Div", "type": "OP"}, {"name": "/a/Erf", "type": "OP"},)"
     R"({"name": "gemm_input_reshape_token_2", "type": "OP"},)"
+    R"({"name": "Gelu_token_1", "type": "OP"},)"
     R"({"name": "/a/Div_output_0", "type": "TENSOR"}]}],)"
     R"("tensor_mappings": []}], "unsupported_nodes": [], "summary": {},)"
     R"("schema_version": 2})";

@@ -142,6 +142,8 @@ std::vector<NodeId> KernelPlaces::Sanitized(std::string_view name) const {
   const auto [begin, end] = sanitized_.equal_range(SanitizedHash(name));
   for (auto at = begin; at != end && nodes.size() < kMostNodes; ++at) {
     const auto& [node, own] = at->second;
+    // Without its slash, "/Transpose" is what the runtime calls its own node.
+    if (WithoutFirstBars(own) == name) continue;
     if (EqualsSanitized(own, name)) nodes.push_back(node);
   }
   std::sort(nodes.begin(), nodes.end());
