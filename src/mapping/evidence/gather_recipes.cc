@@ -114,10 +114,13 @@ Confidence LevelOf(const BookAnswer& answer, bool is_part,
                                        : answer.fit < kLikeProgram  ? 1
                                        : answer.fit < kSameProducts ? 2
                                                                     : 3];
-  // A block with this name may call a function here or use a module.
-  const bool vague = node.activation && answer.fit < kSameProgram;
-  return std::min({level, MostOf(answer, is_part),
-                   vague ? Confidence::kMedium : Confidence::kCertain});
+  // A block with this name may call a function here or use a module, and each
+  // author has a name for it.
+  const Confidence activation =
+      !node.activation || answer.fit >= kSameProgram  ? Confidence::kCertain
+      : node.confirmed || answer.fit >= kSameProducts ? Confidence::kMedium
+                                                      : Confidence::kLow;
+  return std::min({level, MostOf(answer, is_part), activation});
 }
 
 // The sentences of one answer; each is written once.

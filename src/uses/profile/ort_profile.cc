@@ -77,7 +77,8 @@ class Reader {
   }
 
   void ReadEvent() {
-    event_ = {.place = json_.Here()};
+    event_ = Event();
+    event_.place = json_.Here();
     json_.ForEachMember([&](std::string_view key) {
       const Kind kind = json_.Peek();
       if (kind == Kind::kString) {

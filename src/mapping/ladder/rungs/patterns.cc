@@ -5,6 +5,8 @@
 #include <set>
 
 #include "core/tagging/module_format.h"
+#include "file/model/attributes.h"
+#include "file/model/tensor_data.h"
 #include "mapping/ladder/rungs/rung_base.h"
 #include "mapping/ladder/rungs/shared_tables.h"
 
@@ -33,6 +35,8 @@ class AttentionCores : RungBase {
   // Edges that are looked at for one softmax: one value may have 10^5 readers,
   // and be read by as many softmaxes.
   static constexpr std::size_t kMostEdges = 4096;
+  static constexpr OpKinds kQuantizers = {OpKind::kQuantizer,
+                                          OpKind::kDequantizer};
 
   bool IsLike(NodeId node, Op op) const {
     return Describe(ops_[node]).like == op;
@@ -67,6 +71,7 @@ class AttentionCores : RungBase {
   void Consider(NodeId softmax) {
     // Forward to the product with the values and to the output projection.
     region_.clear();
+    passed_.clear();
     edges_left_ = kMostEdges;
     NodeId at = softmax;
     bool product = false;
@@ -83,6 +88,7 @@ class AttentionCores : RungBase {
     if (!product) return Forget();
     const ModuleId outside = CallerOf(out);
     // Backward to the input projections.
+    const std::size_t behind = region_.size();
     sources_ = kNo<ModuleId>;
     source_count_ = 0;
     usual_ = kNo<ModuleId>;
@@ -102,15 +108,19 @@ class AttentionCores : RungBase {
     const bool own_code = CallsOwnCode(module);
     const bool doubtful = guessed || own_code;
     const std::set<NodeId> joined = JoinedInside(module);
+    const std::set<NodeId> turned = Turned(softmax, behind);
     for (const NodeId node : region_) {
       if (joined.contains(node)) continue;
-      // All layers do this alike: it is the part that nobody knows.
-      if (own_code && IsShared(node)) continue;
+      // All layers do this alike: it may be a part that nobody knows.
+      const bool shared = IsShared(node);
+      if (own_code && shared) continue;
       // Projections and norms are submodules whose names are lost.
       const bool submodule =
           IsProjection(node) || hidden_[node] || IsInNorm(node);
       Propose(node, module,
-              submodule || doubtful ? Confidence::kLow : Confidence::kMedium,
+              submodule || doubtful || shared || turned.contains(node)
+                  ? Confidence::kLow
+                  : Confidence::kMedium,
               Source::kOperation,
               guessed ? "it is part of an attention; the name is the usual one "
                         "after this norm"
@@ -193,6 +203,8 @@ class AttentionCores : RungBase {
     }
     if (core_of_[producer] == softmax || IsShape(producer)) return;
     if (!IsOpen(producer)) {
+      const NodeId made = BeforeQuantizers(producer);
+      if (Turns(made)) return ReachBefore(made, softmax);
       sources_ = Join(sources_, CallerOf(producer));
       ++source_count_;
       return;
@@ -203,6 +215,84 @@ class AttentionCores : RungBase {
       if (!Spend()) return;
     }
     Add(producer, softmax);
+  }
+
+  // The nodes before the product of queries and keys, if one of them uses a
+  // table: what turns queries and keys may be a module of its own. `behind`
+  // nodes of the region are behind the softmax.
+  std::set<NodeId> Turned(NodeId softmax, std::size_t behind) const {
+    const auto first = region_.begin() + static_cast<std::ptrdiff_t>(behind);
+    if (passed_.empty() && std::none_of(first, region_.end(), [&](NodeId node) {
+          return Turns(node);
+        })) {
+      return {};
+    }
+    std::set<NodeId> turned(first, region_.end());
+    std::vector<NodeId> open = {softmax};
+    while (!open.empty()) {
+      const NodeId node = open.back();
+      open.pop_back();
+      for (const NodeId maker : MakersOf(node)) {
+        if (turned.erase(maker) > 0 && !IsCore(maker)) open.push_back(maker);
+      }
+    }
+    return turned;
+  }
+
+  // Whether it multiplies with a table, as rotary positions do. The tables of
+  // several layers may be one, so that its module says nothing.
+  bool Turns(NodeId node) const {
+    if (node == kNo<NodeId> || !IsLike(node, Op::kMul) || IsInNorm(node)) {
+      return false;
+    }
+    const auto inputs = model_.Inputs(node);
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](ValueId input) { return IsTable(input); });
+  }
+
+  // The node whose result a quantizer has changed; others are returned.
+  NodeId BeforeQuantizers(NodeId node) const {
+    constexpr int kMost = 4;
+    for (int i = 0; i < kMost && ops_.Is(node, kQuantizers); ++i) {
+      node = FirstMaker(node);
+    }
+    return node;
+  }
+
+  bool IsTable(ValueId value) const {
+    constexpr int kMostForms = 4;
+    for (int i = 0; i < kMostForms && value != kNo<ValueId>; ++i) {
+      if (const Initializer* tensor = model_.InitializerOf(value)) {
+        return tensor->rank >= 2;
+      }
+      const NodeId maker = model_.Producer(value);
+      if (maker == kNo<NodeId>) return false;
+      if (ops_[maker] == Op::kConstant) {
+        const auto tensor = FindAttribute(model_.NodeBytes(maker), "value");
+        return tensor && !tensor->tensor.empty() &&
+               ReadTensorType(tensor->tensor).dims.size() >= 2;
+      }
+      if (!ops_.Is(maker, {OpKind::kQuantizer, OpKind::kDequantizer,
+                           OpKind::kCast, OpKind::kReshape})) {
+        return false;
+      }
+      value = FirstInput(model_, maker);
+    }
+    return false;
+  }
+
+  // What such a node reads was made by the projections.
+  void ReachBefore(NodeId node, NodeId softmax) {
+    if (core_of_[node] != kNo<NodeId>) return;
+    core_of_[node] = softmax;
+    passed_.push_back(node);
+    for (const ValueId input : model_.Inputs(node)) {
+      const NodeId producer = ProducerOf(model_, input);
+      if (!Spend()) return;
+      if (producer != kNo<NodeId> && !data_.IsConstant(input)) {
+        Reach(producer, softmax, false);
+      }
+    }
   }
 
   // Stores the norm that the input projections read.
@@ -220,7 +310,9 @@ class AttentionCores : RungBase {
   }
 
   void Forget() {
-    for (const NodeId node : region_) core_of_[node] = kNo<NodeId>;
+    for (const auto* const nodes : {&region_, &passed_}) {
+      for (const NodeId node : *nodes) core_of_[node] = kNo<NodeId>;
+    }
   }
 
   ModuleId CallerOf(NodeId node) const {
@@ -232,6 +324,7 @@ class AttentionCores : RungBase {
   const IdVector<NodeId, bool> hidden_;
   IdVector<NodeId, NodeId> core_of_;  // the softmax whose region it is in
   std::vector<NodeId> region_;
+  std::vector<NodeId> passed_;  // to what is before nodes that use tables
   std::size_t edges_left_ = 0;
   ModuleId sources_ = kNo<ModuleId>;
   int source_count_ = 0;
