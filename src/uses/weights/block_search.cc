@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -111,10 +112,31 @@ bool Numbers::IsUniform(std::uint64_t begin, std::uint64_t size) const {
   return true;
 }
 
-BlockSearch::BlockSearch(const Side& side) : side_(side) {
+std::vector<std::uint32_t> FirstAlike(const Side& side) {
+  std::map<
+      std::tuple<std::int32_t, std::uint64_t, const LowRank*, std::string_view>,
+      std::uint32_t>
+      seen;
+  std::vector<std::uint32_t> first;
+  for (std::uint32_t i = 0; i < side.size(); ++i) {
+    first.push_back(i);
+    const CheckpointTensor* const tensor = side[i].tensor;
+    if (tensor == nullptr || tensor->bytes.size() >= kLargeTensor) continue;
+    first[i] = seen.try_emplace({tensor->type, RowsOf(*tensor), side[i].added,
+                                 tensor->bytes},
+                                i)
+                   .first->second;
+  }
+  return first;
+}
+
+BlockSearch::BlockSearch(const Side& side)
+    : side_(side), first_(FirstAlike(side)), alone_(side.size(), true) {
   for (std::uint32_t i = 0; i < side.size(); ++i) {
     const CheckpointTensor* const tensor = side[i].tensor;
-    if (tensor == nullptr || !IsFloat(tensor->type) || tensor->count == 0) {
+    if (first_[i] != i) alone_[first_[i]] = false;
+    if (first_[i] != i || tensor == nullptr || !IsFloat(tensor->type) ||
+        tensor->count == 0) {
       continue;
     }
     const std::uint64_t rows = RowsOf(*tensor);
@@ -135,8 +157,9 @@ BlockSearch::BlockSearch(const Side& side) : side_(side) {
     }
     tensor->Release();
   }
-  std::sort(starts_.begin(), starts_.end(),
-            [](const Start& a, const Start& b) { return a.number < b.number; });
+  std::stable_sort(
+      starts_.begin(), starts_.end(),
+      [](const Start& a, const Start& b) { return a.number < b.number; });
 }
 
 // How many numbers (kFlat), or columns, from `at` on are those of the piece.
@@ -203,6 +226,20 @@ std::optional<Blocks> BlockSearch::Find(
   const auto unranked = static_cast<std::ptrdiff_t>(preferred.size());
   for (std::uint64_t base = 0; base < numbers.count; base += width * height) {
     for (std::uint64_t at = 0; at < width;) {
+      const auto last =
+          found.blocks.empty() ? -1 : rank(found.blocks.back().parameter);
+      // The next of the preferred ones that are alike, in their order.
+      const auto choose = [&](std::uint32_t first) {
+        const auto alike = [&](std::uint32_t one) {
+          return first_[one] == first;
+        };
+        const auto next = preferred.begin() + std::min(last + 1, unranked);
+        auto one = std::find_if(next, preferred.end(), alike);
+        if (one == preferred.end()) {
+          one = std::find_if(preferred.begin(), preferred.end(), alike);
+        }
+        return one == preferred.end() ? first : *one;
+      };
       const float first = numbers.At(base + at);
       const float slack = numbers.Slack(base + at);
       auto start = std::lower_bound(
@@ -220,7 +257,7 @@ std::optional<Blocks> BlockSearch::Find(
         const std::uint64_t columns = tensor.count / RowsOf(tensor);
         const bool whole = run * height == tensor.count;
         if (run == 0 || (run * height < 4 && !whole)) continue;
-        Block block{start->parameter,
+        Block block{choose(start->parameter),
                     base + at,
                     height,
                     run,
@@ -230,16 +267,13 @@ std::optional<Blocks> BlockSearch::Find(
                     1};
         if (view == View::kTransposed) std::swap(block.src_row, block.src_col);
         fits.emplace_back(block, run);
-        const bool wins = whole && rank(start->parameter) < unranked;
+        const bool wins = whole && rank(block.parameter) < unranked;
         if (wins == sure ? run > longest : wins) longest = run;
         sure |= wins;
       }
       if (fits.empty() || found.blocks.size() == kMostBlocks) {
         return std::nullopt;
       }
-      // The next of the preferred ones, in their order.
-      const auto last =
-          found.blocks.empty() ? -1 : rank(found.blocks.back().parameter);
       const auto order = [&](const std::pair<Block, std::uint64_t>& one) {
         const auto place = rank(one.first.parameter);
         return std::tuple(one.second != longest, place == unranked,
@@ -249,7 +283,8 @@ std::optional<Blocks> BlockSearch::Find(
           fits.begin(), fits.end(),
           [&](const auto& a, const auto& b) { return order(a) < order(b); });
       for (auto one = fits.begin(); one != fits.end(); ++one) {
-        if (one == best || one->second < longest) continue;
+        const bool only = one == best && alone_[first_[one->first.parameter]];
+        if (only || one->second < longest) continue;
         one->first.cols = longest;
         found.others.emplace_back(found.blocks.size(), one->first);
       }

@@ -51,9 +51,14 @@ enum class View : std::uint8_t { kFlat, kTransposed, kColumns };
 
 struct Blocks {
   std::vector<Block> blocks;
-  // Other blocks that fit as well as the one at this index.
+  // Blocks that fit as well as the one at this index, in order. Each stands for
+  // all parameters that are alike; its own is among them if it is not alone.
   std::vector<std::pair<std::size_t, Block>> others;
 };
+
+// By parameter: the first one that is alike, which has the same type, rows and
+// bytes. Large ones are alike to none, because their bytes are not read.
+std::vector<std::uint32_t> FirstAlike(const Side& side);
 
 class BlockSearch {
  public:
@@ -63,6 +68,11 @@ class BlockSearch {
   // `preferred` are parameters that win if others fit as well, in order.
   std::optional<Blocks> Find(const Numbers& numbers, View view,
                              const std::vector<std::uint32_t>& preferred) const;
+
+  // As FirstAlike().
+  std::uint32_t First(std::uint32_t parameter) const {
+    return first_[parameter];
+  }
 
  private:
   // The first number of a piece of a parameter.
@@ -76,7 +86,9 @@ class BlockSearch {
                     std::uint64_t at, const Start& start) const;
 
   const Side& side_;
-  std::vector<Start> starts_;  // by number
+  const std::vector<std::uint32_t> first_;
+  std::vector<bool> alone_;    // no later parameter is alike
+  std::vector<Start> starts_;  // of the first ones, by number
 };
 
 }  // namespace onnx_tag::weights

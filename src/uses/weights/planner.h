@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -69,6 +70,8 @@ class Planner {
   using Part = Made::Part;
   using Values = Recipe::Values;
   using Style = Scheme::Style;
+  // Whole parameters that give the same numbers, by the first that is alike.
+  using Fits = std::map<std::uint32_t, Block>;
 
   // The new parameters, and why some cannot be used.
   void FindNow();
@@ -145,6 +148,9 @@ class Planner {
   // Whether both give the same in the new checkpoint, too.
   bool IsSameNow(Recipe a, Recipe b) const;
   bool IsSameNow(Block a, Block b) const;
+  // One of the parameters that `fits` stands for which has other new numbers
+  // than `block`, or kNoParameter.
+  std::uint32_t DiffersNow(const Block& block, Block fits) const;
   // Why new numbers for it cannot be made; "" if they can.
   std::string WhyUnusable(const Recipe& recipe) const;
   // Gives tensor `to` a part of what the recipe of tensor `from` makes.
@@ -158,12 +164,16 @@ class Planner {
   bool Split(std::uint32_t i);
   // What one reader says: one of `fits`, or kNoParameter.
   std::uint32_t ToldAt(std::uint32_t i, NodeId node, std::uint32_t slot,
-                       const std::map<std::uint32_t, Block>& fits) const;
+                       const Fits& fits) const;
+  bool Holds(const Fits& fits, std::uint32_t parameter) const {
+    return parameter != kNoParameter && fits.contains(search_.First(parameter));
+  }
   std::uint32_t BiasBeside(const Use& use) const;
   void AddSplits();
 
   // Without an old checkpoint: exact names, where nothing can be folded in.
-  void TakeName(std::uint32_t i);
+  // `may_fold`: the checkpoint has a norm that the model has not.
+  void TakeName(std::uint32_t i, bool may_fold);
   // What has no recipe is kept if it holds no parameter, else refused.
   void Settle();
   std::string WhyKept(std::uint32_t i) const;
@@ -184,6 +194,11 @@ class Planner {
   std::vector<std::string> unusable_;  // by parameter: why; "" if it is fine
   std::vector<bool> differs_;          // by parameter
   const BlockSearch search_;
+  std::vector<std::uint32_t> first_now_;  // as FirstAlike(), of the new ones
+  // Of parameters that are alike, with the same new numbers: the last. By the
+  // first of those that are alike, and the first with the new numbers.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> kinds_;
+  std::map<std::uint64_t, std::vector<std::uint32_t>> floats_;  // by count
   std::vector<Norm> norms_;
   std::map<std::uint64_t, std::vector<std::uint32_t>> vectors_;  // by size
   std::map<std::uint64_t, std::vector<std::uint32_t>> tables_;   // by width
@@ -199,9 +214,12 @@ class Planner {
   std::vector<RefitRow> rows_;
   std::vector<SplitPart> splits_;
   std::set<std::uint32_t> held_;
-  std::map<std::uint32_t, std::uint32_t> named_;  // tensors, by parameter
-  std::set<std::string> held_modules_;            // with a dot at their end
-  std::set<std::string> changed_modules_;         // whose weight is a product
+  // Parameters that no tensor holds, in modules of which one is held: the first
+  // that is alike, the tensor with its name, and the first with the new
+  // numbers.
+  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> awaited_;
+  std::set<std::string> held_modules_;     // with a dot at their end
+  std::set<std::string> changed_modules_;  // whose weight is a product
 };
 
 }  // namespace onnx_tag::weights

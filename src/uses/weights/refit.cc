@@ -41,7 +41,11 @@ RefitPlan Planner::Run() {
     FindGroup(i);
   }
   if (request_.was == nullptr) {
-    for (std::uint32_t i = 0; i < tensors_.size(); ++i) TakeName(i);
+    const bool may_fold =
+        std::any_of(norms_.begin(), norms_.end(), [&](const Norm& norm) {
+          return TensorNamed(old_[norm.variance].tensor->name) == kNoTensor;
+        });
+    for (std::uint32_t i = 0; i < tensors_.size(); ++i) TakeName(i, may_fold);
   } else {
     MatchAll();
   }
@@ -87,6 +91,14 @@ void Planner::FindNow() {
     differs_.push_back(
         FindsDifference(static_cast<std::uint32_t>(differs_.size())));
   }
+  Side usable = now_;
+  for (std::size_t i = 0; i < usable.size(); ++i) {
+    if (!unusable_[i].empty()) usable[i].tensor = nullptr;
+  }
+  first_now_ = FirstAlike(usable);
+  for (std::uint32_t i = 0; i < old_.size(); ++i) {
+    kinds_[{search_.First(i), first_now_[i]}] = i;
+  }
 }
 
 // In steps, so that a large file is not in memory as a whole.
@@ -123,6 +135,7 @@ void Planner::FindNorms() {
            FindParameter(module + "running_mean"), i, tensor.count});
     }
     if (!IsFloat(tensor.type)) continue;
+    floats_[tensor.count].push_back(i);
     const auto wide = std::count_if(tensor.dims.begin(), tensor.dims.end(),
                                     [](std::int64_t dim) { return dim > 1; });
     if (wide == 1) vectors_[tensor.count].push_back(i);
@@ -181,7 +194,7 @@ std::vector<std::uint32_t> Planner::Preferred(std::uint32_t tensor) const {
   return found;
 }
 
-void Planner::TakeName(std::uint32_t i) {
+void Planner::TakeName(std::uint32_t i, bool may_fold) {
   const Stored& stored = tensors_[i];
   const std::uint32_t one = FindParameter(stored.name);
   if (one == kNoParameter || stored.bytes.empty() || !IsFloat(stored.type) ||
@@ -189,16 +202,12 @@ void Planner::TakeName(std::uint32_t i) {
       old_[one].tensor->dims != stored.dims) {
     return;
   }
-  bool unused_norm = false;
-  for (const Norm& norm : norms_) {
-    unused_norm |= TensorNamed(old_[norm.variance].tensor->name) == kNoTensor;
-  }
   bool foldable = false;
   for (const Use& use : uses_.Of(stored.value)) {
     foldable |= reader_.ops().Is(use.node, OpKind::kConvolution) ||
                 reader_.ops()[use.node] == Op::kGemm;
   }
-  if (unused_norm && foldable) {
+  if (may_fold && foldable) {
     rows_[i].fate = Fate::kRefused;
     rows_[i].why =
         "a norm of the checkpoint is not in the model: it may be folded into "

@@ -71,9 +71,6 @@ constexpr std::array<std::string_view, 3> kFateNames = {"written", "kept",
 struct TensorReader {
   Bytes node;  // the encoded NodeProto
   std::uint32_t slot;
-  bool operator==(const TensorReader& other) const {
-    return node.data() == other.node.data() && slot == other.slot;
-  }
 };
 
 struct RefitRow {

@@ -267,11 +267,13 @@ bool Planner::Proves(const Made& made, Part part, std::uint32_t i) const {
 
 std::vector<std::uint32_t> Planner::SameCount(std::uint32_t i,
                                               std::uint64_t count) const {
+  const auto all = floats_.find(count);
+  if (all == floats_.end()) return {};
   std::vector<std::uint32_t> found = Preferred(i);
-  for (std::uint32_t one = 0; one < old_.size(); ++one) found.push_back(one);
   std::erase_if(found, [&](std::uint32_t one) {
     return old_[one].tensor->count != count || !IsFloat(old_[one].tensor->type);
   });
+  found.insert(found.end(), all->second.begin(), all->second.end());
   return found;
 }
 
@@ -401,6 +403,16 @@ bool Planner::IsSameNow(Block a, Block b) const {
   return IsSameNow(first, second);
 }
 
+std::uint32_t Planner::DiffersNow(const Block& block, Block fits) const {
+  const std::uint32_t first = search_.First(fits.parameter);
+  for (auto kind = kinds_.lower_bound({first + 1, 0});
+       kind != kinds_.begin() && (--kind)->first.first == first;) {
+    fits.parameter = kind->second;
+    if (!IsSameNow(block, fits)) return fits.parameter;
+  }
+  return kNoParameter;
+}
+
 bool Planner::LooksComputed(const Numbers& numbers) const {
   using Function = double (*)(double);
   static constexpr Function kFunctions[] = {
@@ -413,11 +425,11 @@ bool Planner::LooksComputed(const Numbers& numbers) const {
       [](double x) { return 1 / x; },
       [](double x) { return x * x; },
       [](double x) { return std::sqrt(x); }};
-  for (std::uint32_t one = 0; one < old_.size(); ++one) {
+  const auto same_count = floats_.find(numbers.count);
+  if (same_count == floats_.end()) return false;
+  for (const std::uint32_t one : same_count->second) {
     const CheckpointTensor& tensor = *old_[one].tensor;
-    if (tensor.count != numbers.count || !IsFloat(tensor.type) ||
-        !differs_[one])
-      continue;
+    if (!differs_[one]) continue;
     for (const Function function : kFunctions) {
       bool same = true;
       for (std::uint64_t k = 0; same && k < numbers.count; ++k) {
