@@ -20,7 +20,7 @@ constexpr std::uint64_t kFirstRows = 4;
 constexpr std::uint64_t kSamples = 64;
 
 // Of the first dimension that is not 1: positions are often [1, n, width].
-std::uint64_t RowsOf(const CheckpointTensor& tensor) {
+std::uint64_t RowsOf(const Tensor& tensor) {
   for (const std::int64_t dim : tensor.dims) {
     if (dim != 1) return static_cast<std::uint64_t>(dim);
   }
@@ -120,7 +120,7 @@ std::vector<std::uint32_t> FirstAlike(const Side& side) {
   std::vector<std::uint32_t> first;
   for (std::uint32_t i = 0; i < side.size(); ++i) {
     first.push_back(i);
-    const CheckpointTensor* const tensor = side[i].tensor;
+    const Tensor* const tensor = side[i].tensor;
     if (tensor == nullptr || tensor->bytes.size() >= kLargeTensor) continue;
     first[i] = seen.try_emplace({tensor->type, RowsOf(*tensor), side[i].added,
                                  tensor->bytes},
@@ -133,7 +133,7 @@ std::vector<std::uint32_t> FirstAlike(const Side& side) {
 BlockSearch::BlockSearch(const Side& side)
     : side_(side), first_(FirstAlike(side)), alone_(side.size(), true) {
   for (std::uint32_t i = 0; i < side.size(); ++i) {
-    const CheckpointTensor* const tensor = side[i].tensor;
+    const Tensor* const tensor = side[i].tensor;
     if (first_[i] != i) alone_[first_[i]] = false;
     if (first_[i] != i || tensor == nullptr || !IsFloat(tensor->type) ||
         tensor->count == 0) {
@@ -167,7 +167,7 @@ BlockSearch::BlockSearch(const Side& side)
 std::uint64_t BlockSearch::Run(const Numbers& numbers, View view,
                                std::uint64_t base, std::uint64_t at,
                                const Start& start) const {
-  const CheckpointTensor& tensor = *side_[start.parameter].tensor;
+  const Tensor& tensor = *side_[start.parameter].tensor;
   const std::uint64_t rows = RowsOf(tensor);
   const std::uint64_t columns = tensor.count / rows;
   const auto rest = [&] {
@@ -253,7 +253,7 @@ std::optional<Blocks> BlockSearch::Find(
       for (; start != starts_.end() && start->number <= first + slack;
            ++start) {
         const std::uint64_t run = Run(numbers, view, base, at, *start);
-        const CheckpointTensor& tensor = *side_[start->parameter].tensor;
+        const Tensor& tensor = *side_[start->parameter].tensor;
         const std::uint64_t columns = tensor.count / RowsOf(tensor);
         const bool whole = run * height == tensor.count;
         if (run == 0 || (run * height < 4 && !whole)) continue;

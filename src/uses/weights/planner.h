@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -39,11 +40,6 @@ struct QuantizedGroup {
 
 constexpr std::uint64_t kMostPicked = std::uint64_t{1} << 20;
 
-struct Norm {
-  std::uint32_t weight, bias, mean, variance;
-  std::uint64_t size;
-};
-
 // Nodes that read a tensor as another parameter than the first ones do.
 struct SplitPart {
   std::uint32_t tensor;
@@ -58,6 +54,14 @@ struct Match {
   std::vector<std::pair<std::size_t, Block>> others;
   std::string doubt;  // why it is not believed; "" if it is
 };
+
+// What a map of lists has for `key`.
+template <typename T>
+std::span<const T> At(const std::map<std::uint64_t, std::vector<T>>& lists,
+                      std::uint64_t key) {
+  const auto at = lists.find(key);
+  return at == lists.end() ? std::span<const T>() : at->second;
+}
 
 class Planner {
  public:
@@ -92,9 +96,12 @@ class Planner {
   // Whether it gives numbers of its first input, unchanged.
   bool HandsOn(NodeId node) const;
   const Weight& HintOf(std::uint32_t tensor) const;
-  std::vector<std::uint32_t> Preferred(std::uint32_t tensor) const;
+  // The parameters that it holds or may hold.
+  std::vector<std::uint32_t> HeldBy(const Weight& weight) const;
+  std::vector<std::uint32_t> Preferred(std::uint32_t tensor) const {
+    return HeldBy(HintOf(tensor));
+  }
   std::string ModuleOf(std::uint32_t parameter) const;
-  // Of a tensor that is not quantized.
   Numbers NumbersOf(std::uint32_t i) const;
 
   void FindGroup(std::uint32_t i);
@@ -114,6 +121,9 @@ class Planner {
   std::optional<Recipe> MatchScaled(const Numbers& numbers, std::uint32_t one,
                                     std::uint32_t i) const;
   bool Proves(const Made& made, Part part, std::uint32_t i) const;
+  bool Proves(const Recipe& recipe, std::uint32_t i) const {
+    return Proves(Made(recipe, old_), Part::kNumbers, i);
+  }
   // The parameters that a changed tensor may come from, likely ones first.
   std::vector<std::uint32_t> SameCount(std::uint32_t i,
                                        std::uint64_t count) const;
@@ -172,8 +182,7 @@ class Planner {
   void AddSplits();
 
   // Without an old checkpoint: exact names, where nothing can be folded in.
-  // `may_fold`: the checkpoint has a norm that the model has not.
-  void TakeName(std::uint32_t i, bool may_fold);
+  void TakeName(std::uint32_t i);
   // What has no recipe is kept if it holds no parameter, else refused.
   void Settle();
   std::string WhyKept(std::uint32_t i) const;
@@ -198,11 +207,12 @@ class Planner {
   // Of parameters that are alike, with the same new numbers: the last. By the
   // first of those that are alike, and the first with the new numbers.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> kinds_;
-  std::map<std::uint64_t, std::vector<std::uint32_t>> floats_;  // by count
-  std::vector<Norm> norms_;
+  std::map<std::uint64_t, std::vector<std::uint32_t>> floats_;   // by count
+  std::map<std::uint64_t, std::vector<Norm>> norms_;             // by size
   std::map<std::uint64_t, std::vector<std::uint32_t>> vectors_;  // by size
   std::map<std::uint64_t, std::vector<std::uint32_t>> tables_;   // by width
-  std::string prefix_;  // of the graph's names of parameters
+  bool lacks_norm_ = false;  // that the checkpoint has
+  std::string prefix_;       // of the graph's names of parameters
   std::unordered_map<ValueId, std::uint32_t> by_value_;
   std::unordered_map<std::string, std::uint32_t> by_name_;
   std::unordered_map<std::string_view, std::uint32_t> parameters_;

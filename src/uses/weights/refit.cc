@@ -41,11 +41,7 @@ RefitPlan Planner::Run() {
     FindGroup(i);
   }
   if (request_.was == nullptr) {
-    const bool may_fold =
-        std::any_of(norms_.begin(), norms_.end(), [&](const Norm& norm) {
-          return TensorNamed(old_[norm.variance].tensor->name) == kNoTensor;
-        });
-    for (std::uint32_t i = 0; i < tensors_.size(); ++i) TakeName(i, may_fold);
+    for (std::uint32_t i = 0; i < tensors_.size(); ++i) TakeName(i);
   } else {
     MatchAll();
   }
@@ -59,7 +55,7 @@ RefitPlan Planner::Run() {
   }
   for (std::uint32_t i = 0; i < old_.size(); ++i) {
     if (used.contains(i) || !differs_[i]) continue;
-    const CheckpointTensor& tensor = *old_[i].tensor;
+    const Tensor& tensor = *old_[i].tensor;
     plan.unused.push_back(tensor.name);
     if (tensor.count > 0 && IsFloat(tensor.type) &&
         held_modules_.contains(ModuleOf(i)) &&
@@ -73,8 +69,8 @@ RefitPlan Planner::Run() {
 
 void Planner::FindNow() {
   for (const Parameter& old : old_) {
-    const CheckpointTensor& was = *old.tensor;
-    const CheckpointTensor* const tensor = request_.now->Find(was.name);
+    const Tensor& was = *old.tensor;
+    const Tensor* const tensor = request_.now->Find(was.name);
     const auto added = request_.added.find(was.name);
     now_.push_back(
         {tensor, added == request_.added.end() ? nullptr : &added->second});
@@ -101,21 +97,17 @@ void Planner::FindNow() {
   }
 }
 
-// In steps, so that a large file is not in memory as a whole.
 bool Planner::FindsDifference(std::uint32_t parameter) const {
   if (!unusable_[parameter].empty() || now_[parameter].added != nullptr ||
       now_[parameter].tensor->type != old_[parameter].tensor->type) {
     return true;
   }
-  const CheckpointTensor& was = *old_[parameter].tensor;
-  const CheckpointTensor& now = *now_[parameter].tensor;
-  bool same = was.bytes.size() == now.bytes.size();
-  constexpr std::size_t kStep = std::size_t{4} << 20;
-  for (std::size_t at = 0; same && at < was.bytes.size(); at += kStep) {
-    same = was.bytes.substr(at, kStep) == now.bytes.substr(at, kStep);
-    was.Release();
-    now.Release();
-  }
+  const Tensor& was = *old_[parameter].tensor;
+  const Tensor& now = *now_[parameter].tensor;
+  const bool same =
+      WeightFiles::HaveSameBytes({was.bytes, was.file}, {now.bytes, now.file});
+  was.Release();
+  now.Release();
   return !same;
 }
 
@@ -127,12 +119,13 @@ std::uint32_t Planner::FindParameter(const std::string& name) const {
 void Planner::FindNorms() {
   constexpr std::string_view kVariance = ".running_var";
   for (std::uint32_t i = 0; i < old_.size(); ++i) {
-    const CheckpointTensor& tensor = *old_[i].tensor;
+    const Tensor& tensor = *old_[i].tensor;
     if (tensor.name.ends_with(kVariance)) {
       const std::string module = ModuleOf(i);
-      norms_.push_back(
+      lacks_norm_ |= TensorNamed(tensor.name) == kNoTensor;
+      norms_[tensor.count].push_back(
           {FindParameter(module + "weight"), FindParameter(module + "bias"),
-           FindParameter(module + "running_mean"), i, tensor.count});
+           FindParameter(module + "running_mean"), i});
     }
     if (!IsFloat(tensor.type)) continue;
     floats_[tensor.count].push_back(i);
@@ -182,10 +175,9 @@ const Weight& Planner::HintOf(std::uint32_t tensor) const {
   return i < hints_.size() ? hints_[i] : kNothing;
 }
 
-std::vector<std::uint32_t> Planner::Preferred(std::uint32_t tensor) const {
+std::vector<std::uint32_t> Planner::HeldBy(const Weight& weight) const {
   std::vector<std::uint32_t> found;
-  const Weight& hint = HintOf(tensor);
-  for (const auto* names : {&hint.parameters, &hint.may_hold}) {
+  for (const auto* names : {&weight.parameters, &weight.may_hold}) {
     for (const std::string& name : *names) {
       const std::uint32_t one = FindHinted(name);
       if (one != kNoParameter) found.push_back(one);
@@ -194,7 +186,7 @@ std::vector<std::uint32_t> Planner::Preferred(std::uint32_t tensor) const {
   return found;
 }
 
-void Planner::TakeName(std::uint32_t i, bool may_fold) {
+void Planner::TakeName(std::uint32_t i) {
   const Stored& stored = tensors_[i];
   const std::uint32_t one = FindParameter(stored.name);
   if (one == kNoParameter || stored.bytes.empty() || !IsFloat(stored.type) ||
@@ -207,7 +199,7 @@ void Planner::TakeName(std::uint32_t i, bool may_fold) {
     foldable |= reader_.ops().Is(use.node, OpKind::kConvolution) ||
                 reader_.ops()[use.node] == Op::kGemm;
   }
-  if (may_fold && foldable) {
+  if (lacks_norm_ && foldable) {
     rows_[i].fate = Fate::kRefused;
     rows_[i].why =
         "a norm of the checkpoint is not in the model: it may be folded into "

@@ -9,14 +9,12 @@
 namespace onnx_tag::weights {
 
 std::string Planner::Doubt(std::uint32_t i, const Match& match) const {
-  const auto group = groups_.find(i);
   const std::int32_t type = tensors_[i].type;
-  const Numbers numbers =
-      group == groups_.end() ? NumbersOf(i) : group->second.numbers;
   if (match.recipe->values != Values::kPlain ||
-      (!IsFloat(type) && group == groups_.end() && type != kInt32)) {
+      (!IsFloat(type) && !groups_.contains(i) && type != kInt32)) {
     return "";
   }
+  const Numbers numbers = NumbersOf(i);
   const std::vector<std::uint32_t> preferred = Preferred(i);
   auto fits = match.others.begin();
   for (std::size_t k = 0; k < match.recipe->blocks.size(); ++k) {
@@ -70,9 +68,7 @@ std::string Planner::Contradiction(std::uint32_t i, const Match& match) const {
   const Block first =
       match.recipe->blocks.empty() ? Block() : match.recipe->blocks[0];
   const auto uses = uses_.Of(tensors_[i].value);
-  const auto group = groups_.find(i);
-  const Numbers numbers =
-      group == groups_.end() ? NumbersOf(i) : group->second.numbers;
+  const Numbers numbers = NumbersOf(i);
   const bool is_matrix =
       NamedParameter(i) == kNoParameter &&
       std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
@@ -150,7 +146,7 @@ std::string Planner::Contradiction(std::uint32_t i, const Match& match) const {
 }
 
 bool Planner::IsUniform(const Block& block) const {
-  const CheckpointTensor& tensor = *old_[block.parameter].tensor;
+  const Tensor& tensor = *old_[block.parameter].tensor;
   const float first = tensor.At(block.src);
   for (std::uint64_t k = 0;
        k < std::min<std::uint64_t>(block.rows * block.cols, 4096); ++k) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/graph/neighbours.h"
 #include "file/model/element_types.h"
 #include "onnx_tag/error.h"
 #include "uses/weights/planner.h"
@@ -18,8 +19,7 @@ std::uint32_t Planner::BiasBeside(const Use& use) const {
     const auto inputs = model_.Inputs(node);
     if (reader_.ops()[node] != Op::kAdd || inputs.size() != 2)
       return kNoParameter;
-    const ValueId other = inputs[1 - use.slot];
-    node = other == kNo<ValueId> ? kNo<NodeId> : model_.Producer(other);
+    node = ProducerOf(model_, inputs[1 - use.slot]);
     if (node == kNo<NodeId> || !reader_.ops().Is(node, OpKind::kProduct))
       return kNoParameter;
   }
@@ -42,11 +42,8 @@ std::uint32_t Planner::ToldAt(std::uint32_t i, NodeId node, std::uint32_t slot,
         reader_.Read(model_.initializers()[tensors_[i].initializer], use);
     if (here == kNoParameter && weight &&
         weight->confidence >= Confidence::kMedium) {
-      for (const auto* names : {&weight->parameters, &weight->may_hold}) {
-        for (const std::string& name : *names) {
-          const std::uint32_t one = FindHinted(name);
-          if (Holds(fits, one)) here = one;
-        }
+      for (const std::uint32_t one : HeldBy(*weight)) {
+        if (Holds(fits, one)) here = one;
       }
     }
     if (!Holds(fits, here) || (told != kNoParameter && told != here)) {
@@ -113,9 +110,7 @@ bool Planner::Split(std::uint32_t i) {
   NodeId before = kNo<NodeId>;
   for (const NodeId node : model_.Consumers(stored.value)) {
     if (std::exchange(before, node) == node) continue;
-    const auto inputs = model_.Inputs(node);
-    for (std::uint32_t slot = 0; slot < inputs.size(); ++slot) {
-      if (inputs[slot] != stored.value) continue;
+    for (const std::uint32_t slot : uses_.SlotsOf(node, stored.value)) {
       const std::uint32_t told = ToldAt(i, node, slot, fits);
       // Zeros stay zeros whatever they were multiplied with.
       if (told == kNoParameter || changed_modules_.contains(ModuleOf(told)))

@@ -238,12 +238,12 @@ void RefitWriter::BuildTree() {
 }
 
 void RefitWriter::Emit(const RefitRow& row, const Made::Use& use) const {
-  Made(*row.recipe, plan_.now, row.scale_type)
+  Made(*row.recipe, plan_.now)
       .Emit(row.part, store_.tensors()[row.stored].type, use);
 }
 
 std::string RefitWriter::MadeOf(const RefitRow& row) const {
-  return Made(*row.recipe, plan_.now, row.scale_type)
+  return Made(*row.recipe, plan_.now)
       .Text(row.part, store_.tensors()[row.stored].type);
 }
 
