@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <set>
+#include <map>
+#include <numeric>
 
 #include "base/worker_pool.h"
 #include "file/model/element_types.h"
@@ -197,6 +198,7 @@ Match Planner::FindBase(std::uint32_t i, const Numbers& numbers,
 
 Match Planner::PickRows(std::uint32_t one, const Numbers& numbers,
                         std::uint64_t places) const {
+  constexpr std::ptrdiff_t kSteps = 4;
   const Tensor& table = *old_[one].tensor;
   const auto heads = static_cast<std::uint64_t>(table.dims[1]);
   std::vector<std::pair<float, std::uint32_t>> rows;  // by their first number
@@ -231,6 +233,22 @@ Match Planner::PickRows(std::uint32_t one, const Numbers& numbers,
     if (fits > 1) {
       match.doubt = Message("several rows of {} give a number", table.name);
     }
+  }
+  // From place to place in a line, most steps between rows are of a few sizes.
+  std::map<std::int64_t, std::size_t> steps;
+  for (std::uint64_t p = 1; p < places; ++p) {
+    if (p % numbers.dims.back() == 0) continue;
+    ++steps[(std::int64_t{recipe.picks[p]} - recipe.picks[p - 1]) /
+            static_cast<std::int64_t>(heads)];
+  }
+  std::vector<std::size_t> counts;
+  for (const auto& [step, count] : steps) counts.push_back(count);
+  std::sort(counts.rbegin(), counts.rend());
+  const auto rest =
+      counts.begin() + std::min<std::ptrdiff_t>(kSteps, std::ssize(counts));
+  if (std::accumulate(counts.begin(), rest, std::size_t{0}) <
+      std::accumulate(rest, counts.end(), std::size_t{0})) {
+    match.doubt = Message("it has the rows of {} in another order", table.name);
   }
   match.recipe = std::make_shared<Recipe>(std::move(recipe));
   return match;
