@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t kMostBlocks = 4096;
 // Pieces of a parameter: gates of recurrent layers, query, key and value.
 constexpr std::uint64_t kParts[] = {1, 2, 3, 4};
-// Positions that do not begin with the first.
+// Positions that do not begin with the first, and the last rows of a table, as
+// those for a class token.
 constexpr std::uint64_t kFirstRows = 4;
 constexpr std::uint64_t kSamples = 64;
 
@@ -149,7 +150,9 @@ BlockSearch::BlockSearch(const Side& side)
       }
     }
     for (std::uint64_t row = 1; row < std::min(rows, kFirstRows); ++row) {
-      if (columns > 1) places.emplace(row, 0);
+      if (columns == 1) break;
+      places.emplace(row, 0);
+      places.emplace(rows - row, 0);
     }
     for (const auto& [row, column] : places) {
       const float number = tensor->At(row * columns + column);

@@ -442,6 +442,10 @@ std::string MakeTables(const State& state) {
           state.at("relative.weight").numbers[row * 3 + h];
     }
   }
+  const Array& relative = state.at("relative.weight");
+  AddNode(graph, "Concat", "/Concat", {"v", "last"}, {"e"});
+  AddArray(graph, "last",
+           {{3, 3}, {relative.numbers.end() - 9, relative.numbers.end()}});
   AddNode(graph, "Add", "/Add_1", {"z", "looked"}, {"c"});
   AddArray(graph, "looked", looked);
 
