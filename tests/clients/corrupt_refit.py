@@ -237,7 +237,7 @@ def run(tool, case, was, now, out):
 
 
 def plain(row, value, kind, scale):
-    """What a row that only moves or rounds numbers makes of a parameter, in the tensor's type; None for one that computes."""
+    """What a row that only moves or rounds numbers makes of a parameter, in the tensor's type; else None."""
     if row["transform"] == "same, int32 bias" and scale is not None:
         value = np.rint(value.astype(np.float64) / scale).clip(-(2**31), 2**31 - 1)
     elif row["transform"] == "transposed" and value.ndim == 2:
@@ -291,7 +291,8 @@ class Judge:
                 if value != self.first.get(name) or (row["fate"] == "kept" and held):
                     return kind, "wrong", f"{at}: {name} is {row}"
                 continue
-            scale, *factors = [np.frombuffer(made[one][2], np.float32) for one in self.scales.get(name, ()) if one in made] or [None]
+            scales = [made[one][2] for one in self.scales.get(name, ()) if one in made]
+            scale, *factors = [np.frombuffer(one, np.float32) for one in scales] or [None]
             if len(factors) == 2 and not np.array_equal(scale, factors[0] * factors[1]):
                 return kind, "wrong", f"{at}: {name} has another scale than its input and weight"
             if value == self.good.get(name):
