@@ -308,22 +308,28 @@ std::vector<std::string> UnprovenNorms(const TemporaryFolder& folder,
           "--unproven", "--dry-run"};
 }
 
-// Biases that were all 0. `merged`: an exporter made one tensor of them, which
-// is split again by the weight beside each.
+// Biases that were all 0, and weights that begin with the same number.
+// `merged`: an exporter made one tensor of the biases, which is split again by
+// the weight beside each.
 std::vector<std::string> EqualBiases(const TemporaryFolder& folder,
                                      std::uint32_t size, bool merged) {
   const std::vector<float> zeros(8);
+  const auto matrix = [](std::uint32_t seed) {
+    std::vector<float> numbers = NumbersOf(seed, 64);
+    numbers[0] = 0.5F;
+    return numbers;
+  };
   Parameters was;
   Parameters now;
   std::string graph = merged ? TensorOf("b", 1, zeros) : "";
   for (std::uint32_t i = 0; i < size; ++i) {
     const std::string weight = fmt::format("m.{}.weight", i);
     const std::string bias = fmt::format("m.{}.bias", i);
-    was.Add(weight, 8, NumbersOf(i, 64));
+    was.Add(weight, 8, matrix(i));
     was.Add(bias, 1, zeros);
-    now.Add(weight, 8, NumbersOf(size + i, 64));
+    now.Add(weight, 8, matrix(size + i));
     now.Add(bias, 1, NumbersOf(i, 8));
-    graph += TensorOf(weight, 8, NumbersOf(i, 64));
+    graph += TensorOf(weight, 8, matrix(i));
     if (!merged) graph += TensorOf(bias, 1, zeros);
     graph += NodeOf("MatMul", {"x", weight}, fmt::format("p{}", i));
     graph += NodeOf("Add", {fmt::format("p{}", i), merged ? "b" : bias},

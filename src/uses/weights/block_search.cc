@@ -155,14 +155,16 @@ BlockSearch::BlockSearch(const Side& side)
       places.emplace(rows - row, 0);
     }
     for (const auto& [row, column] : places) {
-      const float number = tensor->At(row * columns + column);
-      if (!std::isnan(number)) starts_.push_back({number, i, row, column});
+      const std::uint64_t at = row * columns + column;
+      const float number = tensor->At(at);
+      const float next = at + 1 < tensor->count ? tensor->At(at + 1) : kNone;
+      if (std::isnan(number)) continue;
+      starts_.push_back(
+          {number, std::isnan(next) ? kNone : next, i, row, column});
     }
     tensor->Release();
   }
-  std::stable_sort(
-      starts_.begin(), starts_.end(),
-      [](const Start& a, const Start& b) { return a.number < b.number; });
+  std::stable_sort(starts_.begin(), starts_.end(), IsBefore);
 }
 
 // How many numbers (kFlat), or columns, from `at` on are those of the piece.
@@ -245,27 +247,23 @@ std::optional<Blocks> BlockSearch::Find(
       };
       const float first = numbers.At(base + at);
       const float slack = numbers.Slack(base + at);
-      auto start = std::lower_bound(
-          starts_.begin(), starts_.end(), first - slack,
-          [](const Start& s, float number) { return s.number < number; });
       // Every piece that begins here, and the best: a whole parameter that is
       // preferred, else the longest.
       std::vector<std::pair<Block, std::uint64_t>> fits;
       std::uint64_t longest = 0;
       bool sure = false;
-      for (; start != starts_.end() && start->number <= first + slack;
-           ++start) {
-        const std::uint64_t run = Run(numbers, view, base, at, *start);
-        const Tensor& tensor = *side_[start->parameter].tensor;
+      const auto add = [&](const Start& start) {
+        const std::uint64_t run = Run(numbers, view, base, at, start);
+        const Tensor& tensor = *side_[start.parameter].tensor;
         const std::uint64_t columns = tensor.count / RowsOf(tensor);
         const bool whole = run * height == tensor.count;
-        if (run == 0 || (run * height < 4 && !whole)) continue;
-        Block block{choose(start->parameter),
+        if (run == 0 || (run * height < 4 && !whole)) return;
+        Block block{choose(start.parameter),
                     base + at,
                     height,
                     run,
                     width,
-                    start->row * columns + start->column,
+                    start.row * columns + start.column,
                     columns,
                     1};
         if (view == View::kTransposed) std::swap(block.src_row, block.src_col);
@@ -273,6 +271,29 @@ std::optional<Blocks> BlockSearch::Find(
         const bool wins = whole && rank(block.parameter) < unranked;
         if (wins == sure ? run > longest : wins) longest = run;
         sure |= wins;
+      };
+      const auto end = starts_.end();
+      // Where the next number of the parameter's row is, if it must fit.
+      const std::uint64_t beside = view == View::kFlat ? 1 : width;
+      const bool exact =
+          numbers.type == kFloat && !numbers.quantized &&
+          (view == View::kFlat ? at + 1 < width
+                               : view == View::kTransposed && height > 1);
+      const float next = exact ? numbers.At(base + at + beside) : NAN;
+      if (!std::isnan(next) && !std::isnan(first)) {
+        for (const float second : {next, kNone}) {
+          const auto range = std::equal_range(
+              starts_.begin(), end, Start{first, second, 0, 0, 0}, IsBefore);
+          std::for_each(range.first, range.second, add);
+          if (second == kNone) break;
+        }
+      } else {
+        auto start =
+            std::lower_bound(starts_.begin(), end,
+                             Start{first - slack, -kNone, 0, 0, 0}, IsBefore);
+        for (; start != end && start->number <= first + slack; ++start) {
+          add(*start);
+        }
       }
       if (fits.empty() || found.blocks.size() == kMostBlocks) {
         return std::nullopt;

@@ -7,8 +7,10 @@
 #define ONNX_TAG_USES_WEIGHTS_BLOCK_SEARCH_H_
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -75,20 +77,25 @@ class BlockSearch {
   }
 
  private:
-  // The first number of a piece of a parameter.
+  // The first number of a piece of a parameter, and the one behind it.
   struct Start {
     float number;
+    float next;  // kNone: there is none, or it is no number
     std::uint32_t parameter;
     std::uint64_t row;
     std::uint64_t column;
   };
+  static constexpr float kNone = std::numeric_limits<float>::infinity();
+  static bool IsBefore(const Start& a, const Start& b) {
+    return std::tie(a.number, a.next) < std::tie(b.number, b.next);
+  }
   std::uint64_t Run(const Numbers& numbers, View view, std::uint64_t base,
                     std::uint64_t at, const Start& start) const;
 
   const Side& side_;
   const std::vector<std::uint32_t> first_;
   std::vector<bool> alone_;    // no later parameter is alike
-  std::vector<Start> starts_;  // of the first ones, by number
+  std::vector<Start> starts_;  // of the first ones, by number and next
 };
 
 }  // namespace onnx_tag::weights
