@@ -89,6 +89,18 @@ def partners(path):
     return found
 
 
+def bias_scales(path):
+    """By name of an int32 bias: the names of its scale, of its input's and of its weight's."""
+    graph = onnx.load(path).graph
+    scaled = {n.output[0]: n.input for n in graph.node if n.op_type == "DequantizeLinear"}
+    found = {}
+    for node in graph.node:
+        data, weight, bias = (scaled.get(value) for value in (*node.input, "", "", "")[:3])
+        if data and weight and bias:
+            found[bias[0]] = bias[1], data[1], weight[1]
+    return found
+
+
 # ---------------------------------------------------------------- damage
 class Pair:
     """Two checkpoints, and what was done to them."""
@@ -224,9 +236,11 @@ def run(tool, case, was, now, out):
     return made.returncode, made.stdout, made.stderr
 
 
-def plain(row, value, kind):
-    """What a row that only moves numbers makes of a parameter, in the tensor's type; None for a row that computes."""
-    if row["transform"] == "transposed" and value.ndim == 2:
+def plain(row, value, kind, scale):
+    """What a row that only moves or rounds numbers makes of a parameter, in the tensor's type; else None."""
+    if row["transform"] == "same, int32 bias" and scale is not None:
+        value = np.rint(value.astype(np.float64) / scale).clip(-(2**31), 2**31 - 1)
+    elif row["transform"] == "transposed" and value.ndim == 2:
         value = value.T
     elif row["transform"] != "same":
         return None
@@ -239,6 +253,7 @@ class Judge:
         self.was, self.now = read_safetensors(case.was), read_safetensors(case.now)
         self.first, self.second = tensors(case.first), tensors(case.second)
         self.partners = partners(case.first)
+        self.scales = bias_scales(case.first)
         out = f"{work}/clean.onnx"
         _, text, _ = run(tool, case, case.was, case.now, out)
         self.clean = {row["tensor"]: row for row in json.loads(text)["tensors"]}
@@ -267,7 +282,8 @@ class Judge:
             return kind, "stopped" if clean else "wrong", f"{at}: {errors[:300]}"
         rows = {row["tensor"]: row for row in json.loads(text)["tensors"]}
         verdict = "refused" if code == 1 else "right"
-        for name, value in tensors(out).items():
+        made = tensors(out)
+        for name, value in made.items():
             row = rows.get(name, {"fate": "kept"})
             if row["fate"] != "written":
                 clean = self.clean.get(name, row)
@@ -275,13 +291,17 @@ class Judge:
                 if value != self.first.get(name) or (row["fate"] == "kept" and held):
                     return kind, "wrong", f"{at}: {name} is {row}"
                 continue
+            scales = [made[one][2] for one in self.scales.get(name, ()) if one in made]
+            scale, *factors = [np.frombuffer(one, np.float32) for one in scales] or [None]
+            if len(factors) == 2 and not np.array_equal(scale, factors[0] * factors[1]):
+                return kind, "wrong", f"{at}: {name} has another scale than its input and weight"
             if value == self.good.get(name):
                 continue
             parameters = set(row["parameters"] or [])
             if name not in self.good or pair.changed & (parameters | self.beside(row)):
                 # A tensor that was split off has the numbers of one parameter.
                 state = pair.sides[1]
-                one = plain(row, state[min(parameters)], value[0]) if len(parameters) == 1 else None
+                one = plain(row, state[min(parameters)], value[0], scale) if len(parameters) == 1 else None
                 asked = one is None or value[2] == one
             else:
                 asked = kind.startswith("old and new") and value == self.first[name]

@@ -42,4 +42,25 @@ WeightFiles::Piece WeightFiles::Read(const TensorData& tensor) {
   return {file->bytes().substr(tensor.offset, size), file};
 }
 
+void ReleaseBytes(const MappedFile* file, Bytes bytes) {
+  if (file == nullptr || bytes.empty()) return;
+  const auto begin =
+      static_cast<std::uint64_t>(bytes.data() - file->bytes().data());
+  file->Release(begin, begin + bytes.size());
+}
+
+bool WeightFiles::HaveSameBytes(const Piece& a, const Piece& b) {
+  constexpr std::size_t kStep = std::size_t{1} << 20;
+  bool same = a.bytes.size() == b.bytes.size();
+  for (std::size_t at = 0; same && at < a.bytes.size(); at += kStep) {
+    const Bytes x = a.bytes.substr(at, kStep);
+    const Bytes y = b.bytes.substr(at, kStep);
+    same = x == y;
+    if (x.size() < kStep) break;
+    ReleaseBytes(a.file, x);
+    ReleaseBytes(b.file, y);
+  }
+  return same;
+}
+
 }  // namespace onnx_tag

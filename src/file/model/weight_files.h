@@ -14,6 +14,9 @@
 
 namespace onnx_tag {
 
+// Gives the memory of pages of the file back; null: they are in memory.
+void ReleaseBytes(const MappedFile* file, Bytes bytes);
+
 class WeightFiles {
  public:
   // By the name that the model has for it; null: it cannot be read.
@@ -30,6 +33,9 @@ class WeightFiles {
   Piece Read(const TensorData& tensor);
 
   const Files& files() const { return files_; }
+
+  // Compares in steps, so that no file is in memory as a whole.
+  static bool HaveSameBytes(const Piece& a, const Piece& b);
 
  private:
   const MappedFile* Find(std::string_view location);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -14,12 +15,13 @@ namespace {
 constexpr std::size_t kMostBlocks = 4096;
 // Pieces of a parameter: gates of recurrent layers, query, key and value.
 constexpr std::uint64_t kParts[] = {1, 2, 3, 4};
-// Positions that do not begin with the first.
+// Positions that do not begin with the first, and the last rows of a table, as
+// those for a class token.
 constexpr std::uint64_t kFirstRows = 4;
 constexpr std::uint64_t kSamples = 64;
 
 // Of the first dimension that is not 1: positions are often [1, n, width].
-std::uint64_t RowsOf(const CheckpointTensor& tensor) {
+std::uint64_t RowsOf(const Tensor& tensor) {
   for (const std::int64_t dim : tensor.dims) {
     if (dim != 1) return static_cast<std::uint64_t>(dim);
   }
@@ -111,10 +113,31 @@ bool Numbers::IsUniform(std::uint64_t begin, std::uint64_t size) const {
   return true;
 }
 
-BlockSearch::BlockSearch(const Side& side) : side_(side) {
+std::vector<std::uint32_t> FirstAlike(const Side& side) {
+  std::map<
+      std::tuple<std::int32_t, std::uint64_t, const LowRank*, std::string_view>,
+      std::uint32_t>
+      seen;
+  std::vector<std::uint32_t> first;
   for (std::uint32_t i = 0; i < side.size(); ++i) {
-    const CheckpointTensor* const tensor = side[i].tensor;
-    if (tensor == nullptr || !IsFloat(tensor->type) || tensor->count == 0) {
+    first.push_back(i);
+    const Tensor* const tensor = side[i].tensor;
+    if (tensor == nullptr || tensor->bytes.size() >= kLargeTensor) continue;
+    first[i] = seen.try_emplace({tensor->type, RowsOf(*tensor), side[i].added,
+                                 tensor->bytes},
+                                i)
+                   .first->second;
+  }
+  return first;
+}
+
+BlockSearch::BlockSearch(const Side& side)
+    : side_(side), first_(FirstAlike(side)), alone_(side.size(), true) {
+  for (std::uint32_t i = 0; i < side.size(); ++i) {
+    const Tensor* const tensor = side[i].tensor;
+    if (first_[i] != i) alone_[first_[i]] = false;
+    if (first_[i] != i || tensor == nullptr || !IsFloat(tensor->type) ||
+        tensor->count == 0) {
       continue;
     }
     const std::uint64_t rows = RowsOf(*tensor);
@@ -127,16 +150,21 @@ BlockSearch::BlockSearch(const Side& side) : side_(side) {
       }
     }
     for (std::uint64_t row = 1; row < std::min(rows, kFirstRows); ++row) {
-      if (columns > 1) places.emplace(row, 0);
+      if (columns == 1) break;
+      places.emplace(row, 0);
+      places.emplace(rows - row, 0);
     }
     for (const auto& [row, column] : places) {
-      const float number = tensor->At(row * columns + column);
-      if (!std::isnan(number)) starts_.push_back({number, i, row, column});
+      const std::uint64_t at = row * columns + column;
+      const float number = tensor->At(at);
+      const float next = at + 1 < tensor->count ? tensor->At(at + 1) : kNone;
+      if (std::isnan(number)) continue;
+      starts_.push_back(
+          {number, std::isnan(next) ? kNone : next, i, row, column});
     }
     tensor->Release();
   }
-  std::sort(starts_.begin(), starts_.end(),
-            [](const Start& a, const Start& b) { return a.number < b.number; });
+  std::stable_sort(starts_.begin(), starts_.end(), IsBefore);
 }
 
 // How many numbers (kFlat), or columns, from `at` on are those of the piece.
@@ -144,7 +172,7 @@ BlockSearch::BlockSearch(const Side& side) : side_(side) {
 std::uint64_t BlockSearch::Run(const Numbers& numbers, View view,
                                std::uint64_t base, std::uint64_t at,
                                const Start& start) const {
-  const CheckpointTensor& tensor = *side_[start.parameter].tensor;
+  const Tensor& tensor = *side_[start.parameter].tensor;
   const std::uint64_t rows = RowsOf(tensor);
   const std::uint64_t columns = tensor.count / rows;
   const auto rest = [&] {
@@ -203,43 +231,73 @@ std::optional<Blocks> BlockSearch::Find(
   const auto unranked = static_cast<std::ptrdiff_t>(preferred.size());
   for (std::uint64_t base = 0; base < numbers.count; base += width * height) {
     for (std::uint64_t at = 0; at < width;) {
+      const auto last =
+          found.blocks.empty() ? -1 : rank(found.blocks.back().parameter);
+      // The next of the preferred ones that are alike, in their order.
+      const auto choose = [&](std::uint32_t first) {
+        const auto alike = [&](std::uint32_t one) {
+          return first_[one] == first;
+        };
+        const auto next = preferred.begin() + std::min(last + 1, unranked);
+        auto one = std::find_if(next, preferred.end(), alike);
+        if (one == preferred.end()) {
+          one = std::find_if(preferred.begin(), preferred.end(), alike);
+        }
+        return one == preferred.end() ? first : *one;
+      };
       const float first = numbers.At(base + at);
       const float slack = numbers.Slack(base + at);
-      auto start = std::lower_bound(
-          starts_.begin(), starts_.end(), first - slack,
-          [](const Start& s, float number) { return s.number < number; });
       // Every piece that begins here, and the best: a whole parameter that is
       // preferred, else the longest.
       std::vector<std::pair<Block, std::uint64_t>> fits;
       std::uint64_t longest = 0;
       bool sure = false;
-      for (; start != starts_.end() && start->number <= first + slack;
-           ++start) {
-        const std::uint64_t run = Run(numbers, view, base, at, *start);
-        const CheckpointTensor& tensor = *side_[start->parameter].tensor;
+      const auto add = [&](const Start& start) {
+        const std::uint64_t run = Run(numbers, view, base, at, start);
+        const Tensor& tensor = *side_[start.parameter].tensor;
         const std::uint64_t columns = tensor.count / RowsOf(tensor);
         const bool whole = run * height == tensor.count;
-        if (run == 0 || (run * height < 4 && !whole)) continue;
-        Block block{start->parameter,
+        if (run == 0 || (run * height < 4 && !whole)) return;
+        Block block{choose(start.parameter),
                     base + at,
                     height,
                     run,
                     width,
-                    start->row * columns + start->column,
+                    start.row * columns + start.column,
                     columns,
                     1};
         if (view == View::kTransposed) std::swap(block.src_row, block.src_col);
         fits.emplace_back(block, run);
-        const bool wins = whole && rank(start->parameter) < unranked;
+        const bool wins = whole && rank(block.parameter) < unranked;
         if (wins == sure ? run > longest : wins) longest = run;
         sure |= wins;
+      };
+      const auto end = starts_.end();
+      // Where the next number of the parameter's row is, if it must fit.
+      const std::uint64_t beside = view == View::kFlat ? 1 : width;
+      const bool exact =
+          numbers.type == kFloat && !numbers.quantized &&
+          (view == View::kFlat ? at + 1 < width
+                               : view == View::kTransposed && height > 1);
+      const float next = exact ? numbers.At(base + at + beside) : NAN;
+      if (!std::isnan(next) && !std::isnan(first)) {
+        for (const float second : {next, kNone}) {
+          const auto range = std::equal_range(
+              starts_.begin(), end, Start{first, second, 0, 0, 0}, IsBefore);
+          std::for_each(range.first, range.second, add);
+          if (second == kNone) break;
+        }
+      } else {
+        auto start =
+            std::lower_bound(starts_.begin(), end,
+                             Start{first - slack, -kNone, 0, 0, 0}, IsBefore);
+        for (; start != end && start->number <= first + slack; ++start) {
+          add(*start);
+        }
       }
       if (fits.empty() || found.blocks.size() == kMostBlocks) {
         return std::nullopt;
       }
-      // The next of the preferred ones, in their order.
-      const auto last =
-          found.blocks.empty() ? -1 : rank(found.blocks.back().parameter);
       const auto order = [&](const std::pair<Block, std::uint64_t>& one) {
         const auto place = rank(one.first.parameter);
         return std::tuple(one.second != longest, place == unranked,
@@ -249,7 +307,8 @@ std::optional<Blocks> BlockSearch::Find(
           fits.begin(), fits.end(),
           [&](const auto& a, const auto& b) { return order(a) < order(b); });
       for (auto one = fits.begin(); one != fits.end(); ++one) {
-        if (one == best || one->second < longest) continue;
+        const bool only = one == best && alone_[first_[one->first.parameter]];
+        if (only || one->second < longest) continue;
         one->first.cols = longest;
         found.others.emplace_back(found.blocks.size(), one->first);
       }

@@ -7,8 +7,10 @@
 #define ONNX_TAG_USES_WEIGHTS_BLOCK_SEARCH_H_
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -51,9 +53,14 @@ enum class View : std::uint8_t { kFlat, kTransposed, kColumns };
 
 struct Blocks {
   std::vector<Block> blocks;
-  // Other blocks that fit as well as the one at this index.
+  // Blocks that fit as well as the one at this index, in order. Each stands for
+  // all parameters that are alike; its own is among them if it is not alone.
   std::vector<std::pair<std::size_t, Block>> others;
 };
+
+// By parameter: the first one that is alike, which has the same type, rows and
+// bytes. Large ones are alike to none, because their bytes are not read.
+std::vector<std::uint32_t> FirstAlike(const Side& side);
 
 class BlockSearch {
  public:
@@ -64,19 +71,31 @@ class BlockSearch {
   std::optional<Blocks> Find(const Numbers& numbers, View view,
                              const std::vector<std::uint32_t>& preferred) const;
 
+  // As FirstAlike().
+  std::uint32_t First(std::uint32_t parameter) const {
+    return first_[parameter];
+  }
+
  private:
-  // The first number of a piece of a parameter.
+  // The first number of a piece of a parameter, and the one behind it.
   struct Start {
     float number;
+    float next;  // kNone: there is none, or it is no number
     std::uint32_t parameter;
     std::uint64_t row;
     std::uint64_t column;
   };
+  static constexpr float kNone = std::numeric_limits<float>::infinity();
+  static bool IsBefore(const Start& a, const Start& b) {
+    return std::tie(a.number, a.next) < std::tie(b.number, b.next);
+  }
   std::uint64_t Run(const Numbers& numbers, View view, std::uint64_t base,
                     std::uint64_t at, const Start& start) const;
 
   const Side& side_;
-  std::vector<Start> starts_;  // by number
+  const std::vector<std::uint32_t> first_;
+  std::vector<bool> alone_;    // no later parameter is alike
+  std::vector<Start> starts_;  // of the first ones, by number and next
 };
 
 }  // namespace onnx_tag::weights

@@ -245,10 +245,10 @@ CheckResult Check(const Model& model, const std::vector<Weight>& weights,
   const std::unordered_set<std::string_view> folded =
       FindFoldedNorms(model, weights, reference, known, held, added);
   for (const NewBias& bias : added) result.left_over.push_back(bias.name);
-  std::unordered_set<std::string_view> held_bytes;
+  // Tied tensors have the same bytes; others may have by chance.
+  std::unordered_set<Bytes> held_bytes;
   for (const ReferenceTensor& tensor : reference) {
-    if (!held.contains(tensor.name)) continue;
-    held_bytes.insert(tensor.same_as.empty() ? tensor.name : tensor.same_as);
+    if (held.contains(tensor.name)) held_bytes.insert(tensor.bytes);
   }
   for (const ReferenceTensor& tensor : reference) {
     if (held.contains(tensor.name)) continue;
@@ -259,8 +259,7 @@ CheckResult Check(const Model& model, const std::vector<Weight>& weights,
     } else if (tensor.is_zero && tensor.name.ends_with(".bias") &&
                held.contains(std::string(ModuleOf(tensor.name)) + ".weight")) {
       ++result.zeros;
-    } else if (held_bytes.contains(tensor.same_as.empty() ? tensor.name
-                                                          : tensor.same_as)) {
+    } else if (!tensor.bytes.empty() && held_bytes.contains(tensor.bytes)) {
       ++result.equal;
     } else {
       result.missing.push_back(tensor.name);

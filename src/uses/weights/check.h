@@ -19,13 +19,11 @@ struct ReferenceTensor {
   std::vector<std::int64_t> shape = {};
   // All its values are 0. Known of vectors in a file of weights.
   bool is_zero = false;
-  // An earlier tensor of the file with the same bytes: tied, or equal by
-  // chance; empty: there is none.
-  std::string same_as = {};
+  Bytes bytes = {};  // in a file of weights
 };
 
-// The tensors of a .safetensors file. Its weights are read once, to find those
-// that are equal. Throws Error(kUsage) if it is none.
+// The tensors of a .safetensors file, with views of it. Throws Error(kUsage) if
+// it is none.
 std::vector<ReferenceTensor> ReadSafetensors(Bytes file);
 
 // The parameters in a recording of the companion, or in another module map that

@@ -30,8 +30,7 @@ constexpr struct {
     {"U16", kUint16, 2}, {"U32", kUint32, 4},  {"U64", kUint64, 8},
     {"BOOL", kBool, 1},  {"F8_E4M3", 0, 1},    {"F8_E5M2", 0, 1}};
 
-void Check(CheckpointTensor& tensor, const std::string& type, bool inside,
-           Bytes data) {
+void Check(Tensor& tensor, const std::string& type, bool inside, Bytes data) {
   const auto row =
       std::find_if(std::begin(kSafetensorsTypes), std::end(kSafetensorsTypes),
                    [&](const auto& known) { return known.name == type; });
@@ -53,9 +52,9 @@ void Check(CheckpointTensor& tensor, const std::string& type, bool inside,
 }
 
 // Two tensors never share bytes in this format.
-void RefuseOverlaps(const std::vector<CheckpointTensor>& tensors) {
-  std::vector<const CheckpointTensor*> sorted;
-  for (const CheckpointTensor& tensor : tensors) {
+void RefuseOverlaps(const std::vector<Tensor>& tensors) {
+  std::vector<const Tensor*> sorted;
+  for (const Tensor& tensor : tensors) {
     if (!tensor.bytes.empty()) sorted.push_back(&tensor);
   }
   std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) {
@@ -79,13 +78,6 @@ std::uint64_t LittleEndian(Bytes bytes) {
   return number;
 }
 
-void ReleaseBytes(const MappedFile* file, Bytes bytes) {
-  if (file == nullptr || bytes.empty()) return;
-  const auto begin =
-      static_cast<std::uint64_t>(bytes.data() - file->bytes().data());
-  file->Release(begin, begin + bytes.size());
-}
-
 float FloatAt(std::int32_t type, Bytes bytes, std::uint64_t index) {
   float result = 0;
   const bool brain = type == kBfloat16;
@@ -96,23 +88,16 @@ float FloatAt(std::int32_t type, Bytes bytes, std::uint64_t index) {
                : result;
 }
 
-void CheckpointTensor::Release() const { ReleaseBytes(file, bytes); }
-
 std::string DimsText(const std::vector<std::int64_t>& dims) {
-  std::string text = "[";
-  for (const std::int64_t dim : dims) {
-    if (text.size() > 1) text += ", ";
-    text += std::to_string(dim);
-  }
-  return text + "]";
+  return "[" + onnx_tag::Join(dims) + "]";
 }
 
-float CheckpointTensor::At(std::uint64_t index) const {
+float Tensor::At(std::uint64_t index) const {
   return FloatAt(type, bytes, index);
 }
 
-void LoadFloats(const CheckpointTensor& tensor, std::uint64_t begin,
-                std::uint64_t count, float* to) {
+void LoadFloats(const Tensor& tensor, std::uint64_t begin, std::uint64_t count,
+                float* to) {
   if (tensor.type == kFloat) {
     std::memcpy(to, tensor.bytes.data() + begin * sizeof *to,
                 count * sizeof *to);
@@ -121,7 +106,7 @@ void LoadFloats(const CheckpointTensor& tensor, std::uint64_t begin,
   for (std::uint64_t i = 0; i < count; ++i) to[i] = tensor.At(begin + i);
 }
 
-std::vector<CheckpointTensor> ReadSafetensorsTensors(Bytes file, bool lacking) {
+std::vector<Tensor> ReadSafetensorsTensors(Bytes file, bool lacking) {
   const std::uint64_t size = LittleEndian(file.substr(0, kHeadLength));
   if (file.size() < kHeadLength || size > kMostHead ||
       size > file.size() - kHeadLength) {
@@ -130,11 +115,11 @@ std::vector<CheckpointTensor> ReadSafetensorsTensors(Bytes file, bool lacking) {
          file.size(), size);
   }
   const Bytes data = file.substr(kHeadLength + size);
-  std::vector<CheckpointTensor> tensors;
+  std::vector<Tensor> tensors;
   json::Reader reader(file.substr(kHeadLength, size));
   reader.ForEachMember([&](std::string_view name) {
     if (name == "__metadata__") return;
-    CheckpointTensor tensor{std::string(name)};
+    Tensor tensor{std::string(name)};
     std::string type;
     std::vector<std::uint64_t> offsets;
     reader.ForEachMember([&](std::string_view key) {
@@ -164,10 +149,9 @@ void Checkpoint::AddFile(const std::string& path) {
   files_.push_back(std::make_unique<MappedFile>(MappedFile::Open(path)));
   const MappedFile& file = *files_.back();
   try {
-    for (CheckpointTensor& tensor :
-         file.bytes().starts_with("PK")
-             ? ReadTorchTensors(file.bytes())
-             : ReadSafetensorsTensors(file.bytes())) {
+    for (Tensor& tensor : file.bytes().starts_with("PK")
+                              ? ReadTorchTensors(file.bytes())
+                              : ReadSafetensorsTensors(file.bytes())) {
       tensor.file = &file;
       tensors_.push_back(std::move(tensor));
     }
@@ -219,7 +203,7 @@ Checkpoint Checkpoint::Open(const std::string& path) {
   return checkpoint;
 }
 
-const CheckpointTensor* Checkpoint::Find(std::string_view name) const {
+const Tensor* Checkpoint::Find(std::string_view name) const {
   const auto at = by_name_.find(name);
   return at == by_name_.end() ? nullptr : &tensors_[at->second];
 }

@@ -95,7 +95,7 @@ LoraConfig ReadConfig(const std::string& text) {
   return config;
 }
 
-std::vector<float> Load(const CheckpointTensor& tensor) {
+std::vector<float> Load(const Tensor& tensor) {
   std::vector<float> numbers(tensor.count);
   LoadFloats(tensor, 0, tensor.count, numbers.data());
   return numbers;
@@ -111,7 +111,7 @@ std::unordered_map<std::string, LowRank> ReadLora(const std::string& text,
   constexpr std::string_view kB = ".lora_B.weight";
   const LoraConfig config = ReadConfig(text);
   std::unordered_map<std::string, LowRank> added;
-  for (const CheckpointTensor& a : adapter.tensors()) {
+  for (const Tensor& a : adapter.tensors()) {
     const bool is_b = a.name.ends_with(kB);
     if (!a.name.starts_with(kHead) || (!is_b && !a.name.ends_with(kA)) ||
         a.dims.size() != 2 || !IsFloat(a.type)) {
@@ -119,9 +119,9 @@ std::unordered_map<std::string, LowRank> ReadLora(const std::string& text,
     }
     const std::string module =
         a.name.substr(kHead.size(), a.name.size() - kHead.size() - kA.size());
-    const CheckpointTensor* const b =
+    const Tensor* const b =
         adapter.Find(std::string(kHead) + module + std::string(is_b ? kA : kB));
-    const CheckpointTensor* const weight = base.Find(module + ".weight");
+    const Tensor* const weight = base.Find(module + ".weight");
     if (b == nullptr) {
       Fail(ErrorKind::kUsage, "{}: its other matrix is missing", a.name);
     }

@@ -308,7 +308,7 @@ class Machine {
 
 }  // namespace
 
-std::vector<CheckpointTensor> ReadTorchTensors(Bytes file) {
+std::vector<Tensor> ReadTorchTensors(Bytes file) {
   const std::map<std::string_view, Bytes> files = ReadZip(file);
   const auto order = files.find("byteorder");
   if (order != files.end() && order->second != "little") {
@@ -325,7 +325,7 @@ std::vector<CheckpointTensor> ReadTorchTensors(Bytes file) {
     top = value;
     break;
   }
-  std::vector<CheckpointTensor> tensors;
+  std::vector<Tensor> tensors;
   for (std::size_t i = 0; i + 1 < top->items.size(); i += 2) {
     const Item& name = *top->items[i];
     const Item& value = *top->items[i + 1];

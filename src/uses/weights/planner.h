@@ -8,7 +8,9 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -38,11 +40,6 @@ struct QuantizedGroup {
 
 constexpr std::uint64_t kMostPicked = std::uint64_t{1} << 20;
 
-struct Norm {
-  std::uint32_t weight, bias, mean, variance;
-  std::uint64_t size;
-};
-
 // Nodes that read a tensor as another parameter than the first ones do.
 struct SplitPart {
   std::uint32_t tensor;
@@ -58,6 +55,14 @@ struct Match {
   std::string doubt;  // why it is not believed; "" if it is
 };
 
+// What a map of lists has for `key`.
+template <typename T>
+std::span<const T> At(const std::map<std::uint64_t, std::vector<T>>& lists,
+                      std::uint64_t key) {
+  const auto at = lists.find(key);
+  return at == lists.end() ? std::span<const T>() : at->second;
+}
+
 class Planner {
  public:
   Planner(const Model& model, const Tagging& tagging, const Store& store,
@@ -69,6 +74,8 @@ class Planner {
   using Part = Made::Part;
   using Values = Recipe::Values;
   using Style = Scheme::Style;
+  // Whole parameters that give the same numbers, by the first that is alike.
+  using Fits = std::map<std::uint32_t, Block>;
 
   // The new parameters, and why some cannot be used.
   void FindNow();
@@ -89,9 +96,12 @@ class Planner {
   // Whether it gives numbers of its first input, unchanged.
   bool HandsOn(NodeId node) const;
   const Weight& HintOf(std::uint32_t tensor) const;
-  std::vector<std::uint32_t> Preferred(std::uint32_t tensor) const;
+  // The parameters that it holds or may hold.
+  std::vector<std::uint32_t> HeldBy(const Weight& weight) const;
+  std::vector<std::uint32_t> Preferred(std::uint32_t tensor) const {
+    return HeldBy(HintOf(tensor));
+  }
   std::string ModuleOf(std::uint32_t parameter) const;
-  // Of a tensor that is not quantized.
   Numbers NumbersOf(std::uint32_t i) const;
 
   void FindGroup(std::uint32_t i);
@@ -111,6 +121,9 @@ class Planner {
   std::optional<Recipe> MatchScaled(const Numbers& numbers, std::uint32_t one,
                                     std::uint32_t i) const;
   bool Proves(const Made& made, Part part, std::uint32_t i) const;
+  bool Proves(const Recipe& recipe, std::uint32_t i) const {
+    return Proves(Made(recipe, old_), Part::kNumbers, i);
+  }
   // The parameters that a changed tensor may come from, likely ones first.
   std::vector<std::uint32_t> SameCount(std::uint32_t i,
                                        std::uint64_t count) const;
@@ -145,6 +158,9 @@ class Planner {
   // Whether both give the same in the new checkpoint, too.
   bool IsSameNow(Recipe a, Recipe b) const;
   bool IsSameNow(Block a, Block b) const;
+  // One of the parameters that `fits` stands for which has other new numbers
+  // than `block`, or kNoParameter.
+  std::uint32_t DiffersNow(const Block& block, Block fits) const;
   // Why new numbers for it cannot be made; "" if they can.
   std::string WhyUnusable(const Recipe& recipe) const;
   // Gives tensor `to` a part of what the recipe of tensor `from` makes.
@@ -158,7 +174,10 @@ class Planner {
   bool Split(std::uint32_t i);
   // What one reader says: one of `fits`, or kNoParameter.
   std::uint32_t ToldAt(std::uint32_t i, NodeId node, std::uint32_t slot,
-                       const std::map<std::uint32_t, Block>& fits) const;
+                       const Fits& fits) const;
+  bool Holds(const Fits& fits, std::uint32_t parameter) const {
+    return parameter != kNoParameter && fits.contains(search_.First(parameter));
+  }
   std::uint32_t BiasBeside(const Use& use) const;
   void AddSplits();
 
@@ -184,10 +203,16 @@ class Planner {
   std::vector<std::string> unusable_;  // by parameter: why; "" if it is fine
   std::vector<bool> differs_;          // by parameter
   const BlockSearch search_;
-  std::vector<Norm> norms_;
+  std::vector<std::uint32_t> first_now_;  // as FirstAlike(), of the new ones
+  // Of parameters that are alike, with the same new numbers: the last. By the
+  // first of those that are alike, and the first with the new numbers.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> kinds_;
+  std::map<std::uint64_t, std::vector<std::uint32_t>> floats_;   // by count
+  std::map<std::uint64_t, std::vector<Norm>> norms_;             // by size
   std::map<std::uint64_t, std::vector<std::uint32_t>> vectors_;  // by size
   std::map<std::uint64_t, std::vector<std::uint32_t>> tables_;   // by width
-  std::string prefix_;  // of the graph's names of parameters
+  bool lacks_norm_ = false;  // that the checkpoint has
+  std::string prefix_;       // of the graph's names of parameters
   std::unordered_map<ValueId, std::uint32_t> by_value_;
   std::unordered_map<std::string, std::uint32_t> by_name_;
   std::unordered_map<std::string_view, std::uint32_t> parameters_;
@@ -199,9 +224,12 @@ class Planner {
   std::vector<RefitRow> rows_;
   std::vector<SplitPart> splits_;
   std::set<std::uint32_t> held_;
-  std::map<std::uint32_t, std::uint32_t> named_;  // tensors, by parameter
-  std::set<std::string> held_modules_;            // with a dot at their end
-  std::set<std::string> changed_modules_;         // whose weight is a product
+  // Parameters that no tensor holds, in modules of which one is held: the first
+  // that is alike, the tensor with its name, and the first with the new
+  // numbers.
+  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> awaited_;
+  std::set<std::string> held_modules_;     // with a dot at their end
+  std::set<std::string> changed_modules_;  // whose weight is a product
 };
 
 }  // namespace onnx_tag::weights

@@ -1,6 +1,4 @@
 // Tested by tests/uses/weights/weight_map_test.cc.
-#include <unordered_map>
-
 #include "file/json/reader.h"
 #include "onnx_tag/error.h"
 #include "uses/weights/check.h"
@@ -36,16 +34,11 @@ bool IsSafetensors(Bytes file) { return file.size() > 8 && file[8] == '{'; }
 
 std::vector<ReferenceTensor> ReadSafetensors(Bytes file) {
   std::vector<ReferenceTensor> tensors;
-  std::unordered_map<Bytes, std::string> first_with;
-  for (CheckpointTensor& entry : ReadSafetensorsTensors(file, true)) {
-    ReferenceTensor tensor{entry.name, true, std::move(entry.dims)};
-    if (!entry.bytes.empty()) {
-      tensor.is_zero = tensor.shape.size() == 1 &&
-                       entry.bytes.find_first_not_of('\0') == Bytes::npos;
-      const auto at = first_with.emplace(entry.bytes, tensor.name);
-      if (!at.second) tensor.same_as = at.first->second;
-    }
-    tensors.push_back(std::move(tensor));
+  for (Tensor& entry : ReadSafetensorsTensors(file, true)) {
+    const bool is_zero = entry.dims.size() == 1 && !entry.bytes.empty() &&
+                         entry.bytes.find_first_not_of('\0') == Bytes::npos;
+    tensors.push_back({std::move(entry.name), true, std::move(entry.dims),
+                       is_zero, entry.bytes});
   }
   return tensors;
 }

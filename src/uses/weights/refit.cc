@@ -55,7 +55,7 @@ RefitPlan Planner::Run() {
   }
   for (std::uint32_t i = 0; i < old_.size(); ++i) {
     if (used.contains(i) || !differs_[i]) continue;
-    const CheckpointTensor& tensor = *old_[i].tensor;
+    const Tensor& tensor = *old_[i].tensor;
     plan.unused.push_back(tensor.name);
     if (tensor.count > 0 && IsFloat(tensor.type) &&
         held_modules_.contains(ModuleOf(i)) &&
@@ -69,8 +69,8 @@ RefitPlan Planner::Run() {
 
 void Planner::FindNow() {
   for (const Parameter& old : old_) {
-    const CheckpointTensor& was = *old.tensor;
-    const CheckpointTensor* const tensor = request_.now->Find(was.name);
+    const Tensor& was = *old.tensor;
+    const Tensor* const tensor = request_.now->Find(was.name);
     const auto added = request_.added.find(was.name);
     now_.push_back(
         {tensor, added == request_.added.end() ? nullptr : &added->second});
@@ -87,23 +87,27 @@ void Planner::FindNow() {
     differs_.push_back(
         FindsDifference(static_cast<std::uint32_t>(differs_.size())));
   }
+  Side usable = now_;
+  for (std::size_t i = 0; i < usable.size(); ++i) {
+    if (!unusable_[i].empty()) usable[i].tensor = nullptr;
+  }
+  first_now_ = FirstAlike(usable);
+  for (std::uint32_t i = 0; i < old_.size(); ++i) {
+    kinds_[{search_.First(i), first_now_[i]}] = i;
+  }
 }
 
-// In steps, so that a large file is not in memory as a whole.
 bool Planner::FindsDifference(std::uint32_t parameter) const {
   if (!unusable_[parameter].empty() || now_[parameter].added != nullptr ||
       now_[parameter].tensor->type != old_[parameter].tensor->type) {
     return true;
   }
-  const CheckpointTensor& was = *old_[parameter].tensor;
-  const CheckpointTensor& now = *now_[parameter].tensor;
-  bool same = was.bytes.size() == now.bytes.size();
-  constexpr std::size_t kStep = std::size_t{4} << 20;
-  for (std::size_t at = 0; same && at < was.bytes.size(); at += kStep) {
-    same = was.bytes.substr(at, kStep) == now.bytes.substr(at, kStep);
-    was.Release();
-    now.Release();
-  }
+  const Tensor& was = *old_[parameter].tensor;
+  const Tensor& now = *now_[parameter].tensor;
+  const bool same =
+      WeightFiles::HaveSameBytes({was.bytes, was.file}, {now.bytes, now.file});
+  was.Release();
+  now.Release();
   return !same;
 }
 
@@ -115,14 +119,16 @@ std::uint32_t Planner::FindParameter(const std::string& name) const {
 void Planner::FindNorms() {
   constexpr std::string_view kVariance = ".running_var";
   for (std::uint32_t i = 0; i < old_.size(); ++i) {
-    const CheckpointTensor& tensor = *old_[i].tensor;
+    const Tensor& tensor = *old_[i].tensor;
     if (tensor.name.ends_with(kVariance)) {
       const std::string module = ModuleOf(i);
-      norms_.push_back(
+      lacks_norm_ |= TensorNamed(tensor.name) == kNoTensor;
+      norms_[tensor.count].push_back(
           {FindParameter(module + "weight"), FindParameter(module + "bias"),
-           FindParameter(module + "running_mean"), i, tensor.count});
+           FindParameter(module + "running_mean"), i});
     }
     if (!IsFloat(tensor.type)) continue;
+    floats_[tensor.count].push_back(i);
     const auto wide = std::count_if(tensor.dims.begin(), tensor.dims.end(),
                                     [](std::int64_t dim) { return dim > 1; });
     if (wide == 1) vectors_[tensor.count].push_back(i);
@@ -169,10 +175,9 @@ const Weight& Planner::HintOf(std::uint32_t tensor) const {
   return i < hints_.size() ? hints_[i] : kNothing;
 }
 
-std::vector<std::uint32_t> Planner::Preferred(std::uint32_t tensor) const {
+std::vector<std::uint32_t> Planner::HeldBy(const Weight& weight) const {
   std::vector<std::uint32_t> found;
-  const Weight& hint = HintOf(tensor);
-  for (const auto* names : {&hint.parameters, &hint.may_hold}) {
+  for (const auto* names : {&weight.parameters, &weight.may_hold}) {
     for (const std::string& name : *names) {
       const std::uint32_t one = FindHinted(name);
       if (one != kNoParameter) found.push_back(one);
@@ -189,16 +194,12 @@ void Planner::TakeName(std::uint32_t i) {
       old_[one].tensor->dims != stored.dims) {
     return;
   }
-  bool unused_norm = false;
-  for (const Norm& norm : norms_) {
-    unused_norm |= TensorNamed(old_[norm.variance].tensor->name) == kNoTensor;
-  }
   bool foldable = false;
   for (const Use& use : uses_.Of(stored.value)) {
     foldable |= reader_.ops().Is(use.node, OpKind::kConvolution) ||
                 reader_.ops()[use.node] == Op::kGemm;
   }
-  if (unused_norm && foldable) {
+  if (lacks_norm_ && foldable) {
     rows_[i].fate = Fate::kRefused;
     rows_[i].why =
         "a norm of the checkpoint is not in the model: it may be folded into "

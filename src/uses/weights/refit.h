@@ -28,18 +28,12 @@ namespace onnx_tag::weights {
 constexpr std::uint32_t kNoTensor = 0xffffffff;
 
 // A tensor of the model, and where its numbers are.
-struct Stored {
-  std::string name;
+struct Stored : Tensor {
   ValueId value = kNo<ValueId>;
   std::uint32_t initializer = kNoTensor;  // none: a Constant node holds it
   Bytes tensor;                           // the encoded TensorProto
-  std::int32_t type = 0;
-  std::vector<std::int64_t> dims = {};
-  std::uint64_t count = 0;
-  Bytes bytes = {};           // of its numbers; empty if they cannot be read
-  bool in_place = true;       // `bytes` are a view of a file
-  std::string location = {};  // of external data
-  const MappedFile* file = nullptr;  // that `bytes` are a view of
+  bool in_place = true;                   // `bytes` are a view of a file
+  std::string location = {};              // of external data
 };
 
 std::uint64_t BytesOf(const Stored& stored);
@@ -71,9 +65,6 @@ constexpr std::array<std::string_view, 3> kFateNames = {"written", "kept",
 struct TensorReader {
   Bytes node;  // the encoded NodeProto
   std::uint32_t slot;
-  bool operator==(const TensorReader& other) const {
-    return node.data() == other.node.data() && slot == other.slot;
-  }
 };
 
 struct RefitRow {
@@ -84,7 +75,6 @@ struct RefitRow {
   Fate fate = Fate::kKept;
   std::shared_ptr<const Recipe> recipe = {};
   Made::Part part = Made::Part::kNumbers;
-  std::int32_t scale_type = 0;
   std::string transform = {};
   std::vector<std::string> parameters = {};
   ModuleId module = kNo<ModuleId>;

@@ -9,15 +9,14 @@
 namespace onnx_tag::weights {
 
 std::string Planner::Doubt(std::uint32_t i, const Match& match) const {
-  const auto group = groups_.find(i);
   const std::int32_t type = tensors_[i].type;
-  const Numbers numbers =
-      group == groups_.end() ? NumbersOf(i) : group->second.numbers;
   if (match.recipe->values != Values::kPlain ||
-      (!IsFloat(type) && group == groups_.end() && type != kInt32)) {
+      (!IsFloat(type) && !groups_.contains(i) && type != kInt32)) {
     return "";
   }
+  const Numbers numbers = NumbersOf(i);
   const std::vector<std::uint32_t> preferred = Preferred(i);
+  auto fits = match.others.begin();
   for (std::size_t k = 0; k < match.recipe->blocks.size(); ++k) {
     const Block& block = match.recipe->blocks[k];
     const bool weak =
@@ -26,10 +25,9 @@ std::string Planner::Doubt(std::uint32_t i, const Match& match) const {
          numbers.IsUniform(block.out, block.rows == 1 ? block.cols : 1) &&
          IsUniform(block));
     std::string other;
-    for (const auto& [index, fits] : match.others) {
-      if (index == k && !IsSameNow(block, fits)) {
-        other = old_[fits.parameter].tensor->name;
-      }
+    for (; fits != match.others.end() && fits->first == k; ++fits) {
+      const std::uint32_t one = DiffersNow(block, fits->second);
+      if (one != kNoParameter) other = old_[one].tensor->name;
     }
     if (!weak && other.empty()) continue;
     const std::string& name = old_[block.parameter].tensor->name;
@@ -70,9 +68,7 @@ std::string Planner::Contradiction(std::uint32_t i, const Match& match) const {
   const Block first =
       match.recipe->blocks.empty() ? Block() : match.recipe->blocks[0];
   const auto uses = uses_.Of(tensors_[i].value);
-  const auto group = groups_.find(i);
-  const Numbers numbers =
-      group == groups_.end() ? NumbersOf(i) : group->second.numbers;
+  const Numbers numbers = NumbersOf(i);
   const bool is_matrix =
       NamedParameter(i) == kNoParameter &&
       std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
@@ -132,10 +128,13 @@ std::string Planner::Contradiction(std::uint32_t i, const Match& match) const {
     return Message("it has the rows of {} in another order",
                    old_[first.parameter].tensor->name);
   }
-  for (const auto& [index, block] : match.others) found.insert(block.parameter);
   for (const std::uint32_t one : match.recipe->Parameters()) found.insert(one);
+  std::set<std::uint32_t> others;
+  for (const auto& [index, block] : match.others) {
+    others.insert(search_.First(block.parameter));
+  }
   for (const std::uint32_t one : expected) {
-    if (found.contains(one)) continue;
+    if (found.contains(one) || others.contains(search_.First(one))) continue;
     if (expected.size() == 1 && unusable_[one].empty() &&
         IsSameNow(*match.recipe, Whole(one, match.recipe->count))) {
       continue;
@@ -147,7 +146,7 @@ std::string Planner::Contradiction(std::uint32_t i, const Match& match) const {
 }
 
 bool Planner::IsUniform(const Block& block) const {
-  const CheckpointTensor& tensor = *old_[block.parameter].tensor;
+  const Tensor& tensor = *old_[block.parameter].tensor;
   const float first = tensor.At(block.src);
   for (std::uint64_t k = 0;
        k < std::min<std::uint64_t>(block.rows * block.cols, 4096); ++k) {

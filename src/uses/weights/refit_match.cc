@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <set>
+#include <map>
+#include <numeric>
 
 #include "base/worker_pool.h"
 #include "file/model/element_types.h"
@@ -17,7 +18,7 @@ void Planner::MatchAll() {
     matches_[i] = MatchOne(static_cast<std::uint32_t>(i));
     // Samples of many pages were read.
     if (tensors_[i].bytes.size() <= kLargeTensor) return;
-    ReleaseBytes(tensors_[i].file, tensors_[i].bytes);
+    tensors_[i].Release();
     for (const Parameter& one : old_) one.tensor->Release();
   });
   for (std::uint32_t i = 0; i < tensors_.size(); ++i) FoldBiases(i);
@@ -54,18 +55,10 @@ void Planner::Take(std::uint32_t from, std::uint32_t to, Part part) {
   if (to == kNoTensor) return;
   const Match& match = matches_[from];
   RefitRow& row = rows_[to];
-  std::int32_t scale_type = kFloat;
-  for (const auto* groups : {&groups_, &biases_}) {
-    const auto group = groups->find(from);
-    if (group != groups->end() && group->second.scale != kNoTensor) {
-      scale_type = tensors_[group->second.scale].type;
-    }
-  }
   std::string why = WhyUnusable(*match.recipe);
   if (why.empty()) why = match.doubt;
   const RefitRow before = row;
   row.part = part;
-  row.scale_type = scale_type;
   row.recipe = match.recipe;
   if (before.recipe != nullptr && before.recipe != match.recipe &&
       Text(before, tensors_[to].type) != Text(row, tensors_[to].type)) {
@@ -85,7 +78,7 @@ void Planner::Take(std::uint32_t from, std::uint32_t to, Part part) {
 
 std::string Planner::Text(const RefitRow& row, std::int32_t type) const {
   if (!WhyUnusable(*row.recipe).empty()) return "";
-  return Made(*row.recipe, now_, row.scale_type).Text(row.part, type);
+  return Made(*row.recipe, now_).Text(row.part, type);
 }
 
 std::string Planner::WhyUnusable(const Recipe& recipe) const {
@@ -117,7 +110,7 @@ Match Planner::MatchOne(std::uint32_t i) const {
   const std::size_t clamps = stored.type == kFloat16 ? kClamps.size() : 1;
   Match match = FindBase(i, numbers, [&](Recipe& recipe) {
     for (recipe.clamp = 0; recipe.clamp < clamps; ++recipe.clamp) {
-      if (Proves(Made(recipe, old_, kFloat), Part::kNumbers, i)) return true;
+      if (Proves(recipe, i)) return true;
     }
     return false;
   });
@@ -145,13 +138,12 @@ Match Planner::FindBase(std::uint32_t i, const Numbers& numbers,
   }
   if (numbers.count <= kWeak) return {};
   for (std::size_t axis = 0; axis + 2 < numbers.dims.size(); ++axis) {
-    const auto tables = tables_.find(numbers.dims[axis]);
-    if (tables == tables_.end() || numbers.count > kMostPicked) continue;
+    if (numbers.count > kMostPicked) break;
     std::uint64_t places = 1;
     for (std::size_t k = axis + 1; k < numbers.dims.size(); ++k) {
       places *= numbers.dims[k];
     }
-    for (const std::uint32_t one : tables->second) {
+    for (const std::uint32_t one : At(tables_, numbers.dims[axis])) {
       Match found = PickRows(one, numbers, places);
       if (found.recipe == nullptr) continue;
       Recipe picked = *found.recipe;
@@ -162,7 +154,7 @@ Match Planner::FindBase(std::uint32_t i, const Numbers& numbers,
   }
   Match found;
   for (const std::uint32_t one : SameCount(i, numbers.count)) {
-    const CheckpointTensor& weight = *old_[one].tensor;
+    const Tensor& weight = *old_[one].tensor;
     for (std::size_t axis = 0; axis < weight.dims.size() && axis < 2; ++axis) {
       recipe = Whole(one, numbers.count);
       recipe.groups = numbers.groups;
@@ -185,25 +177,18 @@ Match Planner::FindBase(std::uint32_t i, const Numbers& numbers,
         }
         recipe.scheme = nullptr;
       };
-      for (const Norm& norm : norms_) {
-        if (norm.size != recipe.channel.channels || weight.dims.size() < 2)
-          continue;
-        recipe.weight = norm.weight;
-        recipe.variance = norm.variance;
-        recipe.bias = norm.bias;
-        recipe.mean = norm.mean;
+      for (const Norm& norm : At(norms_, recipe.channel.channels)) {
+        if (weight.dims.size() < 2) break;
+        recipe.norm = norm;
         for (const float epsilon : kEpsilons) {
           recipe.epsilon = epsilon;
           add();
         }
       }
       // A vector that multiplies what the layer gives.
-      const auto vectors = vectors_.find(recipe.channel.channels);
-      if (vectors == vectors_.end()) continue;
-      recipe.variance = recipe.bias = recipe.mean = kNoParameter;
-      for (const std::uint32_t vector : vectors->second) {
+      for (const std::uint32_t vector : At(vectors_, recipe.channel.channels)) {
         const float first = weight.At(0) * old_[vector].tensor->At(0);
-        recipe.weight = vector;
+        recipe.norm = {vector};
         if (std::fabs(numbers.At(0) - first) <= numbers.Slack(0)) add();
       }
     }
@@ -213,7 +198,8 @@ Match Planner::FindBase(std::uint32_t i, const Numbers& numbers,
 
 Match Planner::PickRows(std::uint32_t one, const Numbers& numbers,
                         std::uint64_t places) const {
-  const CheckpointTensor& table = *old_[one].tensor;
+  constexpr std::ptrdiff_t kSteps = 4;
+  const Tensor& table = *old_[one].tensor;
   const auto heads = static_cast<std::uint64_t>(table.dims[1]);
   std::vector<std::pair<float, std::uint32_t>> rows;  // by their first number
   for (std::uint32_t row = 0; row < table.count / heads; ++row) {
@@ -248,11 +234,29 @@ Match Planner::PickRows(std::uint32_t one, const Numbers& numbers,
       match.doubt = Message("several rows of {} give a number", table.name);
     }
   }
+  // From place to place in a line, most steps between rows are of a few sizes.
+  std::map<std::int64_t, std::size_t> steps;
+  for (std::uint64_t p = 1; p < places; ++p) {
+    if (p % numbers.dims.back() == 0) continue;
+    ++steps[(std::int64_t{recipe.picks[p]} - recipe.picks[p - 1]) /
+            static_cast<std::int64_t>(heads)];
+  }
+  std::vector<std::size_t> counts;
+  for (const auto& [step, count] : steps) counts.push_back(count);
+  std::sort(counts.rbegin(), counts.rend());
+  const auto rest =
+      counts.begin() + std::min<std::ptrdiff_t>(kSteps, std::ssize(counts));
+  if (std::accumulate(counts.begin(), rest, std::size_t{0}) <
+      std::accumulate(rest, counts.end(), std::size_t{0})) {
+    match.doubt = Message("it has the rows of {} in another order", table.name);
+  }
   match.recipe = std::make_shared<Recipe>(std::move(recipe));
   return match;
 }
 
 Numbers Planner::NumbersOf(std::uint32_t i) const {
+  const auto group = groups_.find(i);
+  if (group != groups_.end()) return group->second.numbers;
   const Stored& stored = tensors_[i];
   Numbers numbers{stored.type, stored.bytes, stored.file};
   numbers.count = stored.count;
@@ -267,11 +271,12 @@ bool Planner::Proves(const Made& made, Part part, std::uint32_t i) const {
 
 std::vector<std::uint32_t> Planner::SameCount(std::uint32_t i,
                                               std::uint64_t count) const {
+  const auto all = At(floats_, count);
   std::vector<std::uint32_t> found = Preferred(i);
-  for (std::uint32_t one = 0; one < old_.size(); ++one) found.push_back(one);
   std::erase_if(found, [&](std::uint32_t one) {
     return old_[one].tensor->count != count || !IsFloat(old_[one].tensor->type);
   });
+  found.insert(found.end(), all.begin(), all.end());
   return found;
 }
 
@@ -285,12 +290,13 @@ Recipe Planner::Whole(std::uint32_t parameter, std::uint64_t count) {
 bool Planner::FindRoots(Recipe& recipe, const Numbers& numbers) const {
   constexpr std::uint64_t kEnough = 16;
   constexpr int kNone = 2;
-  if (numbers.type != kFloat || recipe.variance == kNoParameter) return false;
+  if (numbers.type != kFloat || recipe.norm.variance == kNoParameter)
+    return false;
   std::vector<int> roots(recipe.channel.channels, kNone);
   const std::uint64_t inner = recipe.channel.inner;
   for (const int off : {0, -1, 1}) {
     recipe.roots.assign(roots.size(), off);
-    const Made made(recipe, old_, kFloat);
+    const Made made(recipe, old_);
     for (std::uint64_t c = 0; c < roots.size(); ++c) {
       std::uint64_t k = 0;
       float number = 0;
@@ -306,7 +312,7 @@ bool Planner::FindRoots(Recipe& recipe, const Numbers& numbers) const {
 }
 
 bool Planner::IsNear(const Recipe& recipe, const Numbers& numbers) const {
-  const Made made(recipe, old_, kFloat);
+  const Made made(recipe, old_);
   for (std::uint64_t k = 0; k < 16; ++k) {
     const std::uint64_t at = k * (numbers.count - 1) / 15;
     float number = 0;
@@ -365,7 +371,7 @@ std::optional<Recipe> Planner::MatchScaled(const Numbers& numbers,
   for (const float near : {factor, std::nextafter(factor, 0.0F),
                            std::nextafter(factor, 2 * factor)}) {
     recipe.factor = near;
-    if (Proves(Made(recipe, old_, kFloat), Part::kNumbers, i)) return recipe;
+    if (Proves(recipe, i)) return recipe;
   }
   return std::nullopt;
 }
@@ -373,14 +379,14 @@ std::optional<Recipe> Planner::MatchScaled(const Numbers& numbers,
 bool Planner::IsSameNow(Recipe a, Recipe b) const {
   if (!WhyUnusable(a).empty() || !WhyUnusable(b).empty()) return false;
   // A norm also shifts: another one gives the bias other numbers.
-  if (a.bias != b.bias || a.mean != b.mean) return false;
+  if (a.norm.bias != b.norm.bias || a.norm.mean != b.norm.mean) return false;
   a.scheme = b.scheme = nullptr;
   a.roots = b.roots = {};
-  const Made second(b, now_, kFloat);
+  const Made second(b, now_);
   bool same = true;
   std::uint64_t at = 0;
   std::vector<float> numbers;
-  Made(a, now_, kFloat).Emit(Part::kNumbers, kFloat, [&](Bytes bytes) {
+  Made(a, now_).Emit(Part::kNumbers, kFloat, [&](Bytes bytes) {
     numbers.resize(bytes.size() / sizeof(float));
     second.Floats(at, numbers.size(), numbers.data());
     same = std::memcmp(numbers.data(), bytes.data(), bytes.size()) == 0;
@@ -401,6 +407,16 @@ bool Planner::IsSameNow(Block a, Block b) const {
   return IsSameNow(first, second);
 }
 
+std::uint32_t Planner::DiffersNow(const Block& block, Block fits) const {
+  const std::uint32_t first = search_.First(fits.parameter);
+  for (auto kind = kinds_.lower_bound({first + 1, 0});
+       kind != kinds_.begin() && (--kind)->first.first == first;) {
+    fits.parameter = kind->second;
+    if (!IsSameNow(block, fits)) return fits.parameter;
+  }
+  return kNoParameter;
+}
+
 bool Planner::LooksComputed(const Numbers& numbers) const {
   using Function = double (*)(double);
   static constexpr Function kFunctions[] = {
@@ -413,11 +429,9 @@ bool Planner::LooksComputed(const Numbers& numbers) const {
       [](double x) { return 1 / x; },
       [](double x) { return x * x; },
       [](double x) { return std::sqrt(x); }};
-  for (std::uint32_t one = 0; one < old_.size(); ++one) {
-    const CheckpointTensor& tensor = *old_[one].tensor;
-    if (tensor.count != numbers.count || !IsFloat(tensor.type) ||
-        !differs_[one])
-      continue;
+  for (const std::uint32_t one : At(floats_, numbers.count)) {
+    const Tensor& tensor = *old_[one].tensor;
+    if (!differs_[one]) continue;
     for (const Function function : kFunctions) {
       bool same = true;
       for (std::uint64_t k = 0; same && k < numbers.count; ++k) {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/text.h"
+#include "core/graph/neighbours.h"
 #include "file/model/attributes.h"
 #include "file/model/element_types.h"
 #include "uses/weights/planner.h"
@@ -71,11 +71,8 @@ std::uint32_t Planner::QuantizedAt(NodeId node, std::size_t slot) const {
   for (int step = 0; step < kMostCarriers; ++step) {
     const std::uint32_t direct = TensorAt(node, slot);
     const auto inputs = model_.Inputs(node);
-    if (direct != kNoTensor || slot >= inputs.size() ||
-        inputs[slot] == kNo<ValueId>) {
-      return direct;
-    }
-    node = model_.Producer(inputs[slot]);
+    if (direct != kNoTensor || slot >= inputs.size()) return direct;
+    node = ProducerOf(model_, inputs[slot]);
     if (node == kNo<NodeId> || !HandsOn(node)) return kNoTensor;
     slot = 0;
   }
@@ -128,9 +125,8 @@ bool Planner::FillNumbers(const Stored& stored, NodeId node, Op op,
   Numbers& numbers = group.numbers;
   numbers.quantized = true;
   if (scale.bytes.empty() || !IsFloat(scale.type)) return false;
-  CheckpointTensor values{"", scale.type, {}, scale.count, scale.bytes};
   numbers.scales.resize(scale.count);
-  LoadFloats(values, 0, scale.count, numbers.scales.data());
+  LoadFloats(scale, 0, scale.count, numbers.scales.data());
   const Bytes zeros =
       group.zero == kNoTensor ? Bytes() : tensors_[group.zero].bytes;
   if (op == Op::kMatMulNBits) {
@@ -211,7 +207,8 @@ Match Planner::MatchQuantized(std::uint32_t i,
         continue;
       }
       recipe.scheme = &scheme;
-      const Made made(recipe, old_, tensors_[group.scale].type);
+      recipe.scale_type = tensors_[group.scale].type;
+      const Made made(recipe, old_);
       if (Proves(made, Part::kScale, group.scale) &&
           (group.zero == kNoTensor || Proves(made, Part::kZero, group.zero)) &&
           Proves(made, Part::kNumbers, i)) {
@@ -250,9 +247,10 @@ void Planner::FoldBiases(std::uint32_t i) {
     }
     return;
   }
-  if (weight->values != Values::kFolded || weight->variance == kNoParameter)
+  if (weight->values != Values::kFolded ||
+      weight->norm.variance == kNoParameter)
     return;
-  const std::uint64_t size = old_[weight->variance].tensor->count;
+  const std::uint64_t size = old_[weight->norm.variance].tensor->count;
   std::set<std::uint32_t> biases;
   bool read = false;
   for (const NodeId node : model_.Consumers(tensors_[i].value)) {
@@ -274,8 +272,7 @@ void Planner::FoldBiases(std::uint32_t i) {
     Match found;
     for (const bool fused : {false, true}) {
       recipe.fused = fused;
-      if (found.recipe == nullptr &&
-          Proves(Made(recipe, old_, kFloat), Part::kNumbers, bias)) {
+      if (found.recipe == nullptr && Proves(recipe, bias)) {
         found.recipe = std::make_shared<Recipe>(recipe);
       }
     }
@@ -308,7 +305,7 @@ std::shared_ptr<const Recipe> Planner::MatchBias(std::uint32_t i) {
       continue;
     }
     const Recipe& of_weight = *matches_[group.weight].recipe;
-    const float input_scale = NumbersOf(input).At(0);
+    const float input_scale = tensors_[input].At(0);
     Numbers numbers = NumbersOf(i);
     numbers.quantized = true;
     numbers.groups.channels = stored.count;
@@ -325,14 +322,14 @@ std::shared_ptr<const Recipe> Planner::MatchBias(std::uint32_t i) {
       if (group.input != kNoTensor)
         recipe.of_input = matches_[group.input].recipe;
       recipe.groups = numbers.groups;
-      const Made made(recipe, old_, kFloat);
+      const Made made(recipe, old_);
       return Proves(made, Part::kNumbers, i) &&
              (group.scale == kNoTensor ||
               Proves(made, Part::kScale, group.scale));
     };
     Match match;
     if (of_weight.values == Values::kFolded &&
-        of_weight.variance != kNoParameter) {
+        of_weight.norm.variance != kNoParameter) {
       Recipe recipe = FoldedBias(of_weight, stored.count);
       if (proves(recipe)) match.recipe = std::make_shared<Recipe>(recipe);
     } else {
@@ -353,10 +350,8 @@ std::uint32_t Planner::FindWeight(NodeId node, QuantizedGroup& bias) const {
   std::uint32_t weight = TensorAt(node, about.FindInput({Operand::kQuantized}));
   std::uint32_t scale = TensorAt(node, about.FindInput({Operand::kDataScale}));
   if (weight == kNoTensor && inputs.size() > 1) {
-    const NodeId data =
-        inputs[0] == kNo<ValueId> ? kNo<NodeId> : model_.Producer(inputs[0]);
-    const NodeId side =
-        inputs[1] == kNo<ValueId> ? kNo<NodeId> : model_.Producer(inputs[1]);
+    const NodeId data = ProducerOf(model_, inputs[0]);
+    const NodeId side = ProducerOf(model_, inputs[1]);
     if (reader_.ops()[data] != Op::kDequantizeLinear ||
         reader_.ops()[side] != Op::kDequantizeLinear) {
       return kNoTensor;

@@ -1,6 +1,8 @@
 // Tensors that were merged because their numbers were equal are split again.
 #include <algorithm>
+#include <utility>
 
+#include "core/graph/neighbours.h"
 #include "file/model/element_types.h"
 #include "onnx_tag/error.h"
 #include "uses/weights/planner.h"
@@ -17,8 +19,7 @@ std::uint32_t Planner::BiasBeside(const Use& use) const {
     const auto inputs = model_.Inputs(node);
     if (reader_.ops()[node] != Op::kAdd || inputs.size() != 2)
       return kNoParameter;
-    const ValueId other = inputs[1 - use.slot];
-    node = other == kNo<ValueId> ? kNo<NodeId> : model_.Producer(other);
+    node = ProducerOf(model_, inputs[1 - use.slot]);
     if (node == kNo<NodeId> || !reader_.ops().Is(node, OpKind::kProduct))
       return kNoParameter;
   }
@@ -32,9 +33,8 @@ std::uint32_t Planner::BiasBeside(const Use& use) const {
                              : kNoParameter;
 }
 
-std::uint32_t Planner::ToldAt(
-    std::uint32_t i, NodeId node, std::uint32_t slot,
-    const std::map<std::uint32_t, Block>& fits) const {
+std::uint32_t Planner::ToldAt(std::uint32_t i, NodeId node, std::uint32_t slot,
+                              const Fits& fits) const {
   std::uint32_t told = kNoParameter;
   for (const Use& use : uses_.At(node, slot)) {
     std::uint32_t here = BiasBeside(use);
@@ -42,14 +42,11 @@ std::uint32_t Planner::ToldAt(
         reader_.Read(model_.initializers()[tensors_[i].initializer], use);
     if (here == kNoParameter && weight &&
         weight->confidence >= Confidence::kMedium) {
-      for (const auto* names : {&weight->parameters, &weight->may_hold}) {
-        for (const std::string& name : *names) {
-          const std::uint32_t one = FindHinted(name);
-          if (fits.contains(one)) here = one;
-        }
+      for (const std::uint32_t one : HeldBy(*weight)) {
+        if (Holds(fits, one)) here = one;
       }
     }
-    if (!fits.contains(here) || (told != kNoParameter && told != here)) {
+    if (!Holds(fits, here) || (told != kNoParameter && told != here)) {
       return kNoParameter;
     }
     told = here;
@@ -58,9 +55,6 @@ std::uint32_t Planner::ToldAt(
 }
 
 void Planner::FindHeld() {
-  for (std::uint32_t i = 0; i < tensors_.size(); ++i) {
-    named_.emplace(FindHinted(tensors_[i].name), i);
-  }
   for (const Match& match : matches_) {
     if (match.recipe == nullptr || !match.doubt.empty() ||
         !match.others.empty()) {
@@ -74,6 +68,17 @@ void Planner::FindHeld() {
     for (const Block& block : match.recipe->blocks) {
       changed_modules_.insert(ModuleOf(block.parameter));
     }
+  }
+  std::map<std::uint32_t, std::uint32_t> named;  // tensors, by parameter
+  for (std::uint32_t i = 0; i < tensors_.size(); ++i) {
+    named.emplace(FindHinted(tensors_[i].name), i);
+  }
+  for (std::uint32_t one = 0; one < old_.size(); ++one) {
+    if (held_.contains(one) || !held_modules_.contains(ModuleOf(one))) continue;
+    const auto at = named.find(one);
+    awaited_.emplace(search_.First(one),
+                     at == named.end() ? kNoTensor : at->second,
+                     first_now_[one]);
   }
 }
 
@@ -90,51 +95,46 @@ bool Planner::Split(std::uint32_t i) {
       stored.initializer == kNoTensor) {
     return false;
   }
-  // Whole parameters that give these numbers.
-  std::map<std::uint32_t, Block> fits;
+  Fits fits;
   const auto add = [&](const Block& block) {
     if (block.src == 0 &&
         block.rows * block.cols == old_[block.parameter].tensor->count) {
-      fits.emplace(block.parameter, block);
+      fits.emplace(search_.First(block.parameter), block);
     }
   };
   add(match.recipe->blocks[0]);
   for (const auto& [index, block] : match.others) add(block);
   std::vector<SplitPart> parts;
+  // By the first parameter with the new numbers.
+  std::map<std::uint32_t, std::size_t> places;
+  NodeId before = kNo<NodeId>;
   for (const NodeId node : model_.Consumers(stored.value)) {
-    const auto inputs = model_.Inputs(node);
-    for (std::uint32_t slot = 0; slot < inputs.size(); ++slot) {
-      if (inputs[slot] != stored.value) continue;
+    if (std::exchange(before, node) == node) continue;
+    for (const std::uint32_t slot : uses_.SlotsOf(node, stored.value)) {
       const std::uint32_t told = ToldAt(i, node, slot, fits);
       // Zeros stay zeros whatever they were multiplied with.
       if (told == kNoParameter || changed_modules_.contains(ModuleOf(told)))
         return false;
-      auto part =
-          std::find_if(parts.begin(), parts.end(), [&](const SplitPart& one) {
-            return IsSameNow(one.recipe.blocks[0], fits.at(told));
-          });
-      if (part == parts.end()) {
+      const auto [part, added] = places.emplace(first_now_[told], parts.size());
+      if (added) {
         parts.push_back({i, *match.recipe, tagging_.tags[node].module, {}});
-        parts.back().recipe.blocks = {fits.at(told)};
-        part = std::prev(parts.end());
+        Block& block = parts.back().recipe.blocks[0];
+        block = fits.at(search_.First(told));
+        block.parameter = told;
       }
-      const TensorReader reader{model_.NodeBytes(node), slot};
-      if (part->readers.empty() || part->readers.back() != reader)
-        part->readers.push_back(reader);
+      parts[part->second].readers.push_back({model_.NodeBytes(node), slot});
     }
   }
   // Each parameter has its reader: a node that is of another module than it
   // seems leaves one without.
-  for (const auto& [parameter, block] : fits) {
-    const auto named = named_.find(parameter);
-    if (!held_.contains(parameter) &&
-        (named == named_.end() || named->second == i) &&
-        held_modules_.contains(ModuleOf(parameter)) &&
-        std::none_of(parts.begin(), parts.end(),
-                     [&, &block = block](const SplitPart& part) {
-                       return IsSameNow(part.recipe.blocks[0], block);
-                     })) {
-      return false;
+  for (const auto& [first, block] : fits) {
+    for (const std::uint32_t tensor : {i, kNoTensor}) {
+      for (auto one = awaited_.lower_bound({first, tensor, 0});
+           one != awaited_.end() && std::get<0>(*one) == first &&
+           std::get<1>(*one) == tensor;
+           ++one) {
+        if (!places.contains(std::get<2>(*one))) return false;
+      }
     }
   }
   // A caller may give an input, and an output has its name.

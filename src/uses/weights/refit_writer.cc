@@ -66,28 +66,33 @@ class RefitWriter::Patcher : public wire::Rewrite::Sink {
   wire::Rewrite::Sink& to_;
 };
 
+// By the place of the TensorProto (and 0), or of the NodeProto and the input.
+using Changed =
+    std::multimap<std::pair<const char*, std::uint32_t>, const RefitRow*>;
+
 // Records the messages that change their length.
 struct TreeBuilder {
   RefitWriter& writer;
-  // By the place of the TensorProto or NodeProto.
-  const std::multimap<const char*, const RefitRow*>& changed;
+  const Changed& changed;
   std::vector<wire::MessageId> path = {0};
   std::map<const char*, std::pair<wire::MessageId, Bytes>> erased = {};
   std::map<wire::MessageId, std::string> added = {};
 
   bool Visit(const wire::Field& field, const onnx::FieldInfo& info) {
     if (info.child == MessageType::kNone || field.bytes.empty()) return false;
-    auto at = changed.lower_bound(field.bytes.data());
-    if (at == changed.end() ||
-        at->first >= field.bytes.data() + field.bytes.size()) {
+    const char* const begin = field.bytes.data();
+    auto at = changed.lower_bound({begin, 0});
+    if (at == changed.end() || at->first.first >= begin + field.bytes.size()) {
       return false;
     }
     const Bytes file = writer.file_.model().bytes();
     writer.tree_.push_back(wire::MessageIn(file, field, path.back()));
     path.push_back(static_cast<wire::MessageId>(writer.tree_.size() - 1));
-    if (info.child == MessageType::kNodeProto) Redirect(field.bytes);
+    if (info.child == MessageType::kNodeProto && at->first.first == begin) {
+      Redirect(field.bytes);
+    }
     if (info.child != MessageType::kTensorProto) return true;
-    for (; at != changed.end() && at->first == field.bytes.data(); ++at) {
+    for (; at != changed.end() && at->first.first == begin; ++at) {
       if (at->second->name.empty()) {
         Change(field.bytes, *at->second);
       } else {
@@ -105,20 +110,13 @@ struct TreeBuilder {
 
   // Inputs keep their order only if all of them are written again.
   void Redirect(Bytes node) {
-    const auto changes = changed.equal_range(node.data());
-    if (changes.first == changes.second) return;
     std::uint32_t slot = 0;
     model::ForEach(node, onnx::NodeProto::kInput, [&](const wire::Field& one) {
-      Bytes name = one.bytes;
-      for (auto at = changes.first; at != changes.second; ++at) {
-        for (const TensorReader& reader : at->second->readers) {
-          if (reader == TensorReader{node, slot}) name = at->second->name;
-        }
-      }
+      const auto at = changed.find({node.data(), slot++});
       Erase(path.back(), one.whole);
-      wire::AppendLengthDelimited(added[path.back()], onnx::NodeProto::kInput,
-                                  name);
-      ++slot;
+      wire::AppendLengthDelimited(
+          added[path.back()], onnx::NodeProto::kInput,
+          at == changed.end() ? one.bytes : Bytes(at->second->name));
     });
   }
 
@@ -177,15 +175,15 @@ RefitWriter::RefitWriter(const ModelFile& file, const Store& store,
 }
 
 void RefitWriter::BuildTree() {
-  std::multimap<const char*, const RefitRow*> changed;
+  Changed changed;
   patches_[""];
   for (const auto& [location, data] : store_.files()) patches_[location];
   for (const RefitRow& row : plan_.rows) {
     const Stored& stored = store_.tensors()[row.stored];
     if (!row.name.empty()) {
-      changed.emplace(stored.tensor.data(), &row);
+      changed.emplace(std::pair(stored.tensor.data(), 0u), &row);
       for (const TensorReader& reader : row.readers) {
-        changed.emplace(reader.node.data(), &row);
+        changed.emplace(std::pair(reader.node.data(), reader.slot), &row);
       }
       continue;
     }
@@ -196,7 +194,7 @@ void RefitWriter::BuildTree() {
             ? written && !stored.in_place
             : locations_.contains(stored.location) &&
                   locations_.at(stored.location) != stored.location) {
-      changed.emplace(stored.tensor.data(), &row);
+      changed.emplace(std::pair(stored.tensor.data(), 0u), &row);
     }
     if (!written || !stored.in_place) continue;
     const Bytes whole =
@@ -240,12 +238,12 @@ void RefitWriter::BuildTree() {
 }
 
 void RefitWriter::Emit(const RefitRow& row, const Made::Use& use) const {
-  Made(*row.recipe, plan_.now, row.scale_type)
+  Made(*row.recipe, plan_.now)
       .Emit(row.part, store_.tensors()[row.stored].type, use);
 }
 
 std::string RefitWriter::MadeOf(const RefitRow& row) const {
-  return Made(*row.recipe, plan_.now, row.scale_type)
+  return Made(*row.recipe, plan_.now)
       .Text(row.part, store_.tensors()[row.stored].type);
 }
 

@@ -68,7 +68,7 @@ Store::Store(const ModelFile& file) : files_(file.file()) {
 
 void Store::Add(Bytes tensor, std::string name, ValueId value,
                 std::uint32_t initializer) {
-  Stored stored{std::move(name), value, initializer, tensor};
+  Stored stored{{std::move(name)}, value, initializer, tensor};
   if (!tensor.empty()) {
     TensorData data = ReadTensorData(tensor);
     stored.type = data.data_type;

@@ -110,8 +110,9 @@ int Rounded(double number, int least, int most) {
 
 // As ONNX Runtime's quantizers compute them; each formula is tried against
 // their files.
-Level LevelOf(const Scheme& scheme, Range range, const Groups& groups,
-              std::int32_t scale_type) {
+Level LevelOf(const Recipe& recipe, Range range) {
+  const Scheme& scheme = *recipe.scheme;
+  const Groups& groups = recipe.groups;
   Level level;
   const int top = (1 << groups.bits) - 1;
   const int middle = 1 << (groups.bits - 1);
@@ -150,7 +151,7 @@ Level LevelOf(const Scheme& scheme, Range range, const Groups& groups,
             ? middle
             : Rounded(std::nearbyint(-range.least / level.divisor), 0, top);
   }
-  if (kernel && scale_type == kFloat16) {
+  if (kernel && recipe.scale_type == kFloat16) {
     level.scale = static_cast<float>(HalfOf(HalfBits(level.scale)));
   }
   if (kernel) level.divisor = level.scale;
@@ -160,32 +161,33 @@ Level LevelOf(const Scheme& scheme, Range range, const Groups& groups,
 int Quantize(const Scheme& scheme, const Level& level, float number,
              std::uint32_t bits) {
   const auto divisor = static_cast<float>(level.divisor);
-  const int top = (1 << bits) - 1;
+  const auto zero = static_cast<float>(level.zero);
+  int least = 0;
+  int most = (1 << bits) - 1;
+  double whole = level.zero;
   switch (scheme.style) {
-    case Style::kRange: {
-      const int least = scheme.type == kInt8 ? -128 : 0;
-      return Rounded(std::nearbyint(number / divisor) + float(level.zero),
-                     least, least + 255);
-    }
-    case Style::kBlock: {
-      const float inverse = divisor == 0 ? 0 : 1.0F / divisor;
-      return Rounded(std::round(std::fma(number, inverse, float(level.zero))),
-                     0, top);
-    }
+    case Style::kRange:
+      least = scheme.type == kInt8 ? -128 : 0;
+      most = least + 255;
+      whole = std::nearbyint(number / divisor) + zero;
+      break;
+    case Style::kBlock:
+      whole =
+          std::round(std::fma(number, divisor == 0 ? 0 : 1.0F / divisor, zero));
+      break;
     case Style::kBlockExact:
-      return Rounded(
-          divisor == 0 ? double(level.zero)
-                       : std::nearbyint(double{number / divisor}) + level.zero,
-          0, top);
+      if (divisor != 0) whole += std::nearbyint(double{number / divisor});
+      break;
     case Style::kBlockWide:
-      return Rounded(std::nearbyint(number / level.divisor + level.zero), 0,
-                     top);
+      whole = std::nearbyint(number / level.divisor + level.zero);
+      break;
     case Style::kBias:
-      return Rounded(std::nearbyint(double(number) / level.divisor),
-                     std::numeric_limits<int>::min(),
-                     std::numeric_limits<int>::max());
+      least = std::numeric_limits<int>::min();
+      most = std::numeric_limits<int>::max();
+      whole = std::nearbyint(double(number) / level.divisor);
+      break;
   }
-  return 0;
+  return Rounded(whole, least, most);
 }
 
 void AppendWhole(int number, std::int32_t type, std::string& to) {
@@ -213,7 +215,7 @@ const std::span<const Clamp> kClamps(kClampRows);
 
 Side SideOf(const Checkpoint& checkpoint) {
   Side side;
-  for (const CheckpointTensor& tensor : checkpoint.tensors()) {
+  for (const Tensor& tensor : checkpoint.tensors()) {
     side.push_back({&tensor});
   }
   return side;
@@ -249,7 +251,10 @@ std::vector<std::uint32_t> Recipe::Parameters() const {
     }
   };
   for (const Block& block : blocks) add(block.parameter);
-  for (const std::uint32_t one : {weight, bias, mean, variance}) add(one);
+  for (const std::uint32_t one :
+       {norm.weight, norm.bias, norm.mean, norm.variance}) {
+    add(one);
+  }
   return each;
 }
 
@@ -284,12 +289,13 @@ std::string Recipe::Name(std::int32_t type, const Side& side) const {
   return name;
 }
 
-Made::Made(const Recipe& recipe, const Side& side, std::int32_t scale_type)
+Made::Made(const Recipe& recipe, const Side& side)
     : recipe_(recipe), side_(side) {
   if (recipe.values == Recipe::Values::kScaled) scale_ = {recipe.factor};
   if (recipe.values >= Recipe::Values::kFolded) {
+    const Norm& norm = recipe.norm;
     const std::uint32_t any =
-        recipe.variance == kNoParameter ? recipe.weight : recipe.variance;
+        norm.variance == kNoParameter ? norm.weight : norm.variance;
     const std::uint64_t size = side[any].tensor->count;
     const auto load = [&](std::uint32_t parameter, float otherwise) {
       std::vector<float> numbers(size, otherwise);
@@ -297,22 +303,21 @@ Made::Made(const Recipe& recipe, const Side& side, std::int32_t scale_type)
         side[parameter].Load(0, size, numbers.data());
       return numbers;
     };
-    scale_ = load(recipe.weight, 1);
-    const std::vector<float> variance = load(recipe.variance, 1);
-    for (std::uint64_t i = 0; i < size && recipe.variance != kNoParameter;
-         ++i) {
+    scale_ = load(norm.weight, 1);
+    const std::vector<float> variance = load(norm.variance, 1);
+    for (std::uint64_t i = 0; i < size && norm.variance != kNoParameter; ++i) {
       const float root = std::sqrt(variance[i] + recipe.epsilon);
       const int off = recipe.roots.empty() ? 0 : recipe.roots[i];
       scale_[i] /=
           off == 0 ? root : std::nextafter(root, off < 0 ? 0 : INFINITY);
     }
     if (recipe.values == Recipe::Values::kFoldedBias) {
-      shift_ = load(recipe.bias, 0);
-      mean_ = load(recipe.mean, 0);
+      shift_ = load(norm.bias, 0);
+      mean_ = load(norm.mean, 0);
       for (float& mean : mean_) mean = -mean;
     }
   }
-  if (recipe.scheme != nullptr) FindLevels(scale_type);
+  if (recipe.scheme != nullptr) FindLevels();
 }
 
 void Made::Floats(std::uint64_t begin, std::uint64_t count, float* to) const {
@@ -412,21 +417,20 @@ void Made::ForEachStep(const Visit& visit) const {
     const bool more = visit(at, size, numbers.data());
     // Small ones are read again and again.
     for (const std::uint32_t parameter : recipe_.Parameters()) {
-      const CheckpointTensor& tensor = *side_[parameter].tensor;
+      const Tensor& tensor = *side_[parameter].tensor;
       if (tensor.bytes.size() >= kReleasedBytes) tensor.Release();
     }
     if (!more) return;
   }
 }
 
-void Made::FindLevels(std::int32_t scale_type) {
+void Made::FindLevels() {
   const Groups& groups = recipe_.groups;
   if (recipe_.scheme->style == Style::kBias) {
-    const Made weight(*recipe_.of_weight, side_, scale_type);
-    const float input =
-        recipe_.of_input == nullptr
-            ? recipe_.input_scale
-            : Made(*recipe_.of_input, side_, kFloat).levels()[0].scale;
+    const Made weight(*recipe_.of_weight, side_);
+    const float input = recipe_.of_input == nullptr
+                            ? recipe_.input_scale
+                            : Made(*recipe_.of_input, side_).levels()[0].scale;
     for (Level level : weight.levels()) {
       level.scale *= input;
       level.divisor = level.scale;
@@ -453,7 +457,7 @@ void Made::FindLevels(std::int32_t scale_type) {
       ranges[i].least = std::min(ranges[i].least, 0.0F);
       ranges[i].most = std::max(ranges[i].most, 0.0F);
     }
-    levels_.push_back(LevelOf(*recipe_.scheme, ranges[i], groups, scale_type));
+    levels_.push_back(LevelOf(recipe_, ranges[i]));
   }
 }
 

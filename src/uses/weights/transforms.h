@@ -31,7 +31,7 @@ struct LowRank {
 
 // The parameters of one checkpoint, by their index in the old one.
 struct Parameter {
-  const CheckpointTensor* tensor = nullptr;
+  const Tensor* tensor = nullptr;
   const LowRank* added = nullptr;
 
   // REQUIRES: the elements are consecutive.
@@ -94,6 +94,14 @@ struct Groups {
 constexpr std::uint32_t kNoParameter =
     std::numeric_limits<std::uint32_t>::max();
 
+// Parameters of a BatchNorm; a scale alone has no variance.
+struct Norm {
+  std::uint32_t weight = kNoParameter;
+  std::uint32_t bias = kNoParameter;
+  std::uint32_t mean = kNoParameter;
+  std::uint32_t variance = kNoParameter;
+};
+
 struct Recipe {
   enum class Values : std::uint8_t {
     kPlain,
@@ -107,10 +115,7 @@ struct Recipe {
   std::uint64_t count = 0;  // of numbers, before they are packed
   Values values = Values::kPlain;
   float factor = 1;
-  std::uint32_t weight = kNoParameter;  // of the BatchNorm, and the next three
-  std::uint32_t bias = kNoParameter;
-  std::uint32_t mean = kNoParameter;
-  std::uint32_t variance = kNoParameter;  // none: `weight` is the scale
+  Norm norm = {};
   float epsilon = 0;
   // By channel: units in the last place by which the root of the old variance
   // is off, as MKL's is on some processors; none in the new checkpoint.
@@ -120,6 +125,7 @@ struct Recipe {
 
   std::size_t clamp = 0;  // of a cast to float16: a row of kClamps
   const Scheme* scheme = nullptr;
+  std::int32_t scale_type = kFloat;
   Groups groups;
   std::shared_ptr<const Recipe> of_weight;  // of a quantized bias
   std::shared_ptr<const Recipe> of_input;  // a table that has the input's scale
@@ -151,7 +157,7 @@ class Made {
   enum class Part : std::uint8_t { kNumbers, kScale, kZero };
   using Use = std::function<bool(Bytes)>;  // false: no more
 
-  Made(const Recipe& recipe, const Side& side, std::int32_t scale_type);
+  Made(const Recipe& recipe, const Side& side);
 
   // Hands on the bytes of a tensor of this type, in steps.
   void Emit(Part part, std::int32_t type, const Use& use) const;
@@ -164,7 +170,7 @@ class Made {
   const std::vector<Level>& levels() const { return levels_; }
 
  private:
-  void FindLevels(std::int32_t scale_type);
+  void FindLevels();
   void EmitNumbers(std::int32_t type, const Use& use) const;
   // Rounds, quantizes and packs them.
   void AppendNumbers(std::int32_t type, std::uint64_t at, std::uint64_t size,

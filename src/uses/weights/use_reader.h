@@ -33,6 +33,9 @@ class Uses {
   // Those behind one input of one node.
   std::vector<Use> At(NodeId node, std::uint32_t slot) const;
 
+  // The places of a value among the inputs of a node, in order.
+  std::vector<std::uint32_t> SlotsOf(NodeId node, ValueId value) const;
+
   static constexpr std::size_t kMost = 512;
 
  private:
@@ -40,9 +43,6 @@ class Uses {
               std::vector<Use>& uses) const;
   void FollowAt(NodeId node, std::uint32_t slot, Use use, int depth,
                 std::vector<Use>& uses) const;
-
-  // The places of a value among the inputs of a node, in order.
-  std::vector<std::uint32_t> SlotsOf(NodeId node, ValueId value) const;
 
   const Model& model_;
   const Operators& ops_;

@@ -405,7 +405,7 @@ State TablesState(std::uint32_t seed) {
           {"fc.bias", Random({6}, seed + 1)},
           {"scale.lambda", Random({6}, seed + 2)},
           {"positions", Random({1, 9, 4}, seed + 3)},
-          {"relative.weight", Random({7, 3}, seed + 4)},
+          {"relative.weight", Random({31, 3}, seed + 4)},
           {"small.bias", Random({3}, seed + 5)}};
 }
 
@@ -434,14 +434,18 @@ std::string MakeTables(const State& state) {
       graph, "rows",
       {{1, 8, 4}, {positions.numbers.begin() + 4, positions.numbers.end()}});
 
-  Array looked{{1, 3, 4, 4}, std::vector<float>(48)};
+  Array looked{{1, 3, 16, 16}, std::vector<float>(3 * 256)};
   for (std::size_t h = 0; h < 3; ++h) {
-    for (std::size_t p = 0; p < 16; ++p) {
-      const std::size_t row = p / 4 + 3 - p % 4;
-      looked.numbers[h * 16 + p] =
+    for (std::size_t p = 0; p < 256; ++p) {
+      const std::size_t row = p / 16 + 15 - p % 16;
+      looked.numbers[h * 256 + p] =
           state.at("relative.weight").numbers[row * 3 + h];
     }
   }
+  const Array& relative = state.at("relative.weight");
+  AddNode(graph, "Concat", "/Concat", {"v", "last"}, {"e"});
+  AddArray(graph, "last",
+           {{3, 3}, {relative.numbers.end() - 9, relative.numbers.end()}});
   AddNode(graph, "Add", "/Add_1", {"z", "looked"}, {"c"});
   AddArray(graph, "looked", looked);
 
@@ -457,8 +461,23 @@ TEST_F(RefitTest, FindsProductsRowsAndLookedUpTables) {
   EXPECT_EQ(ReadFile(folder_ / "out.onnx"), MakeTables(TablesState(2)));
   EXPECT_EQ(Rows(result).at("looked")["transform"], "looked up");
 
-  // Two equal rows: which of them a place has is lost.
+  // Rows in another order: row r has the place of r^7, by 31.
   State was = TablesState(1);
+  const State sound = was;
+  for (std::size_t row = 0; row < 31; ++row) {
+    std::size_t place = 1;
+    for (int power = 0; power < 7; ++power) place = place * row % 31;
+    std::copy_n(sound.at("relative.weight").numbers.begin() +
+                    static_cast<std::ptrdiff_t>(row * 3),
+                3,
+                was["relative.weight"].numbers.begin() +
+                    static_cast<std::ptrdiff_t>(place * 3));
+  }
+  EXPECT_EQ(Rows(Run(was, TablesState(2))).at("looked")["why"],
+            "it has the rows of relative.weight in another order");
+
+  // Two equal rows: which of them a place has is lost.
+  was = sound;
   std::copy_n(was["relative.weight"].numbers.begin(), 3,
               was["relative.weight"].numbers.begin() + 6);
   model_ = MakeTables(was);

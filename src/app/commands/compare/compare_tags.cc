@@ -62,30 +62,6 @@ class WeightFile {
   std::unordered_map<std::string_view, Bytes> tensors_;  // of the main graph
 };
 
-// What is compared before the pages behind are given back.
-constexpr std::size_t kComparedAtOnce = std::size_t{1} << 20;
-
-bool HaveSameBytes(const WeightFiles::Piece& a, const WeightFiles::Piece& b) {
-  if (a.bytes.size() != b.bytes.size()) return false;
-  const auto release = [](const WeightFiles::Piece& piece, std::size_t at,
-                          std::size_t size) {
-    if (piece.file == nullptr || size < kComparedAtOnce) return;
-    const auto begin = static_cast<std::uint64_t>(piece.bytes.data() -
-                                                  piece.file->bytes().data()) +
-                       at;
-    piece.file->Release(begin, begin + size);
-  };
-  bool same = true;
-  for (std::size_t at = 0; same && at < a.bytes.size(); at += kComparedAtOnce) {
-    const Bytes x = a.bytes.substr(at, kComparedAtOnce);
-    const Bytes y = b.bytes.substr(at, kComparedAtOnce);
-    same = x == y;
-    release(a, at, x.size());
-    release(b, at, y.size());
-  }
-  return same;
-}
-
 class WeightComparison {
  public:
   WeightComparison(const ModelFile& a, const ModelFile& b)
@@ -132,7 +108,7 @@ class WeightComparison {
       ++unread_;
       return false;
     }
-    at->second = !HaveSameBytes(piece_x, piece_y);
+    at->second = !WeightFiles::HaveSameBytes(piece_x, piece_y);
     ++(at->second ? changed_ : equal_);
     return at->second;
   }
