@@ -36,7 +36,8 @@ void ForEachCost(const Model& model, const Tagging& tagging, Shapes& shapes,
     auto by_call = std::move(times[id]);
     times.erase(id);
     if (model[run.graph].kind == GraphKind::kMain) by_call[kNo<ModuleId>] = 1;
-    for (const auto& [call, count] : by_call) {
+    for (const auto& entry : by_call) {
+      const auto& [call, count] = entry;
       ModuleId tagged = kNo<ModuleId>;
       ModuleId module = kNo<ModuleId>;
       const auto module_of = [&](NodeId node) {
@@ -44,7 +45,7 @@ void ForEachCost(const Model& model, const Tagging& tagging, Shapes& shapes,
         if (own != std::exchange(tagged, own)) {
           module = function == kNo<FunctionId>
                        ? own
-                       : modules.In(function, call, own);
+                       : modules.In(function, entry.first, own);
         }
         return module;
       };
