@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -365,12 +366,15 @@ class ClassPlacer {
 
   // The only known path to the part from the module around it, with the indices
   // of the scope: `layer.0` for "BertLayer.0" in "BertEncoder".
-  std::string PathToPart(ScopeId id) const {
+  std::string PathToPart(ScopeId id) {
     if (!paths_) return "";
     const std::vector<std::string_view> words = Split(scopes_.Segment(id), '.');
+    const std::pair classes(ClassIn(scopes_, scopes_[id].parent),
+                            words.front());
+    const auto [known, is_new] = known_paths_.try_emplace(classes);
+    if (is_new) known->second = paths_(classes.first, classes.second);
     std::string found;
-    for (const std::string& path :
-         paths_(ClassIn(scopes_, scopes_[id].parent), words.front())) {
+    for (const std::string& path : known->second) {
       Atoms atoms = Split(path, '.');
       std::size_t next = 1;
       for (std::string_view& atom : atoms) {
@@ -414,6 +418,9 @@ class ClassPlacer {
   const ScopeTable& scopes_;
   KnownModules& known_;
   const PathsToPart& paths_;
+  std::map<std::pair<std::string_view, std::string_view>,
+           std::vector<std::string>>
+      known_paths_;
   ModuleTree& tree_;
   IdVector<ScopeId, std::vector<ModuleId>> tops_;  // of this class path
   IdVector<ScopeId, std::optional<ModuleId>> stand_ins_;
