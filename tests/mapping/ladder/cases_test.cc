@@ -104,7 +104,8 @@ void AddParameter(const std::string& item, test::OneRung& graph) {
   std::vector<std::int64_t> dims(2, 2);
   if (sized) {
     dims.clear();
-    for (const std::string_view dim : Split(item.substr(colon + 1), 'x')) {
+    const std::string_view sizes = std::string_view(item).substr(colon + 1);
+    for (const std::string_view dim : Split(sizes, 'x')) {
       dims.push_back(std::stoll(std::string(dim)));
     }
     if (dims.size() == 1) dims.assign(static_cast<std::size_t>(dims[0]), 2);

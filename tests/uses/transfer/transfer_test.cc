@@ -432,7 +432,8 @@ TEST(Transfer, OriginsOfANodeWithVeryManyInputsTakeNoTime) {
   Tagged tagged(from, modules);
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(tagged.Onto(to), Names{"c"});
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(3));
+  // With sanitizers, on a machine with much other work.
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
   ASSERT_EQ(tagged.carried().origins.size(), 1u);
 }
 
