@@ -285,6 +285,7 @@ class Reader {
       }
     });
     std::vector<SourceLine> views;
+    views.reserve(frames.size());
     for (const ReadSourceLine& frame : frames) views.push_back(frame.view());
     sidecar_.tagging.lines.SetFrames(node, views);
   }

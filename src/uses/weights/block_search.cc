@@ -69,7 +69,7 @@ float Numbers::At(std::uint64_t index) const {
     number = byte >> bit % 8 & ((1 << groups.bits) - 1);
   } else {
     UseElement(type, bytes, index,
-               [&](auto whole) { number = static_cast<std::int64_t>(whole); });
+               [&](auto whole) { number = static_cast<std::int64_t>(+whole); });
   }
   const int zero = zeros.empty()       ? 0
                    : zeros.size() == 1 ? zeros[0]

@@ -184,7 +184,7 @@ class Mapper {
     weight.module =
         tagging_.modules.Find(hierarchy::SplitParameterName(first).module);
     if (weight.module == kNo<ModuleId>) weight.module = ReaderOf(uses);
-    const Weight used = ReadUses(tensor, uses);
+    Weight used = ReadUses(tensor, uses);
     if (std::is_permutation(used.parameters.begin(), used.parameters.end(),
                             weight.parameters.begin(), weight.parameters.end())
             ? used.change == Change::kMerged ||
