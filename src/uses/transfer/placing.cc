@@ -82,6 +82,7 @@ Placing::Placing(const Matching& matching, const Tagging& tags)
   PlaceByNames();
   PlaceByParameters();
   PlaceByResults(false);
+  PlaceMerged();
   if (!strangers) {
     const Evidence evidence = GatherUnnamed(versions_.to_facts, tags.modules);
     Climb(evidence, kInserted, &TransferCounts::helpers, Confidence::kHigh);
@@ -268,8 +269,11 @@ void Placing::PlaceByResults(bool passing_on) {
     }
     PlaceNamed(to, from, false, undone.quantizer || undone.cast);
   }
-  // If two consecutive Reshapes are merged, the shape of the second and the
-  // name of the first remain. The node belongs to its consumer.
+}
+
+// If two consecutive Reshapes are merged, the shape of the second and the name
+// of the first remain. The node belongs to its consumer.
+void Placing::PlaceMerged() {
   for (std::size_t i = to_.node_count(); i-- > 0;) {
     const auto to = MakeId<NodeId>(i);
     if (!IsOpen(to) || merged_[to] == kNo<NodeId>) continue;

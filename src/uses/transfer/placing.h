@@ -39,6 +39,7 @@ class Placing {
   void PlaceByNames();
   // Of nodes that pass on what another node gives, or of the others.
   void PlaceByResults(bool passing_on);
+  void PlaceMerged();
   void PlaceNamed(NodeId to, NodeId from, bool by_name, bool helper);
   void PlaceByParameters();
   void Climb(const Evidence& evidence, StrategySet rungs, FoundBy found,

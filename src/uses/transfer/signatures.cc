@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/hash.h"
 #include "core/graph/neighbours.h"
 #include "core/graph/walk.h"
 #include "file/model/attributes.h"
@@ -13,12 +14,6 @@ namespace {
 
 // The edges that a walk to the next landmarks looks at.
 constexpr std::size_t kFarthest = 48;
-
-std::uint64_t Mix(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t x = a * 0x9e3779b97f4a7c15u + b;
-  x = (x ^ (x >> 31)) * 0xbf58476d1ce4e5b9u;
-  return x ^ (x >> 29);
-}
 
 // The shape of the weight behind `value`; empty if there is none.
 std::vector<std::int64_t> WeightDims(const Model& model, const Operators& ops,
@@ -77,14 +72,14 @@ Signatures::Signatures(const Model& model, const Operators& ops)
       const auto add = [&](std::uint64_t& sum) {
         return [&](NodeId found) {
           if (!landmark_[found]) return true;
-          sum += Mix(signatures_[depth - 1][found], 1);
+          sum += HashMix(signatures_[depth - 1][found], 1);
           return false;
         };
       };
       Walk(node, kFarthest, upstream, add(before));
       Walk(node, kFarthest, downstream, add(behind));
       signatures_[depth][node] =
-          Mix(Mix(signatures_[0][node], before), behind + 7);
+          HashMix(HashMix(signatures_[0][node], before), behind + 7);
     }
   }
 }
@@ -107,7 +102,7 @@ std::uint64_t Signatures::OwnOf(const Model& model, const Operators& ops,
     // A quantizer turns the weights of recurrent layers round.
     if (ops.Is(node, OpKind::kRecurrent)) std::sort(dims.begin(), dims.end());
     for (const std::int64_t dim : dims) {
-      own = Mix(own, static_cast<std::uint64_t>(dim));
+      own = HashMix(own, static_cast<std::uint64_t>(dim));
     }
   }
   return own;

@@ -35,8 +35,6 @@ class AttentionCores : RungBase {
   // Edges that are looked at for one softmax: one value may have 10^5 readers,
   // and be read by as many softmaxes.
   static constexpr std::size_t kMostEdges = 4096;
-  static constexpr OpKinds kQuantizers = {OpKind::kQuantizer,
-                                          OpKind::kDequantizer};
 
   bool IsLike(NodeId node, Op op) const {
     return Describe(ops_[node]).like == op;
@@ -203,7 +201,8 @@ class AttentionCores : RungBase {
     }
     if (core_of_[producer] == softmax || IsShape(producer)) return;
     if (!IsOpen(producer)) {
-      const NodeId made = BeforeQuantizers(producer);
+      const NodeId made = ProducerOf(
+          model_, evidence_.graph.links.Source(FirstOutput(model_, producer)));
       if (Turns(made)) return ReachBefore(made, softmax);
       sources_ = Join(sources_, CallerOf(producer));
       ++source_count_;
@@ -250,35 +249,14 @@ class AttentionCores : RungBase {
                        [&](ValueId input) { return IsTable(input); });
   }
 
-  // The node whose result a quantizer has changed; others are returned.
-  NodeId BeforeQuantizers(NodeId node) const {
-    constexpr int kMost = 4;
-    for (int i = 0; i < kMost && ops_.Is(node, kQuantizers); ++i) {
-      node = FirstMaker(node);
-    }
-    return node;
-  }
-
   bool IsTable(ValueId value) const {
-    constexpr int kMostForms = 4;
-    for (int i = 0; i < kMostForms && value != kNo<ValueId>; ++i) {
-      if (const Initializer* tensor = model_.InitializerOf(value)) {
-        return tensor->rank >= 2;
-      }
-      const NodeId maker = model_.Producer(value);
-      if (maker == kNo<NodeId>) return false;
-      if (ops_[maker] == Op::kConstant) {
-        const auto tensor = FindAttribute(model_.NodeBytes(maker), "value");
-        return tensor && !tensor->tensor.empty() &&
-               ReadTensorType(tensor->tensor).dims.size() >= 2;
-      }
-      if (!ops_.Is(maker, {OpKind::kQuantizer, OpKind::kDequantizer,
-                           OpKind::kCast, OpKind::kReshape})) {
-        return false;
-      }
-      value = FirstInput(model_, maker);
+    const NodeId maker = ProducerOf(model_, value);
+    if (!ops_.Is(maker, OpKind::kConstant)) {
+      return evidence_.graph.links.ShapeOf(value).dims.size() >= 2;
     }
-    return false;
+    const auto tensor = FindAttribute(model_.NodeBytes(maker), "value");
+    return tensor && !tensor->tensor.empty() &&
+           ReadTensorType(tensor->tensor).dims.size() >= 2;
   }
 
   // What such a node reads was made by the projections.
