@@ -4,6 +4,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "core/graph/neighbours.h"
 
@@ -47,8 +48,7 @@ class DoubtFinder {
         continue;
       }
       const Scope& outer = scopes_[scope.parent];
-      const bool none_confirmed = scope.parent == ScopeId{0} &&
-                                  beside_.empty() &&
+      const bool none_confirmed = scope.parent == ScopeId{0} && !some_proven_ &&
                                   !graph_.model.initializers().empty();
       scope.doubtful =
           outer.doubtful || none_confirmed || lacks_holder_[scope.parent];
@@ -75,6 +75,7 @@ class DoubtFinder {
 
   // Finds which names occur twice, and where confirmed modules stand.
   void LookAround() {
+    std::vector<ScopeId> direct;
     std::unordered_map<std::string_view, ScopeId> by_segment;  // the first
     for (const ScopeId id : AllIds<ScopeId>(scopes_.size())) {
       if (id == ScopeId{0}) continue;
@@ -90,23 +91,33 @@ class DoubtFinder {
         has_namesake_[first] = has_namesake_[id] = true;
       }
       if (!scope.proven) continue;
+      some_proven_ = true;
       scopes_.ReadAtoms(id, atoms_);
       const ModuleId holder = tree_.Without(scope.module, atoms_);
-      Beside& found = beside_[{scope.parent, Stem(scopes_.Segment(id))}];
       if (holder == kNo<ModuleId> || holder == scopes_[scope.parent].module) {
-        found.direct = true;
+        direct.push_back(id);
         continue;
       }
       lacks_holder_[scope.parent] = true;
+      Beside& found = beside_[{scope.parent, Stem(scopes_.Segment(id))}];
       found.in_several = found.in_several || (found.holder != kNo<ModuleId> &&
                                               found.holder != holder);
       found.holder = holder;
+    }
+    // In most files no container stands between.
+    if (beside_.empty()) return;
+    for (const ScopeId id : direct) {
+      const auto at =
+          beside_.find({scopes_[id].parent, Stem(scopes_.Segment(id))});
+      if (at != beside_.end()) at->second.direct = true;
     }
   }
 
   // The container that all modules of its stem stand in, or kNo.
   ModuleId HolderOf(ScopeId id) const {
-    if (scopes_[id].first_call != kNo<ScopeId>) return kNo<ModuleId>;
+    if (beside_.empty() || scopes_[id].first_call != kNo<ScopeId>) {
+      return kNo<ModuleId>;
+    }
     const auto at =
         beside_.find({scopes_[id].parent, Stem(scopes_.Segment(id))});
     return at == beside_.end() || at->second.direct || at->second.in_several
@@ -170,7 +181,9 @@ class DoubtFinder {
   ModuleTree& tree_;
   IdVector<ScopeId, bool> lacks_holder_;  // calls into containers
   IdVector<ScopeId, bool> has_namesake_;
-  std::map<std::pair<ScopeId, std::string_view>, Beside> beside_;  // by stem
+  bool some_proven_ = false;
+  // By caller and stem, where some stand in a container.
+  std::map<std::pair<ScopeId, std::string_view>, Beside> beside_;
   ModuleTree::Atoms atoms_;
 };
 

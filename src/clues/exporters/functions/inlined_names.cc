@@ -104,6 +104,7 @@ bool TakeNumber(std::string_view text, std::uint32_t& number) {
 
 BodyName ParseBodyName(std::string_view name, std::string_view op_type) {
   BodyName result;
+  if (name.starts_with('/')) return result;  // a scope, as most names are
   std::string_view rest = name;
   if (hierarchy::ConsumePrefix(rest, op_type) &&
       hierarchy::ConsumePrefix(rest, "_") && TakeNumber(rest, result.number)) {

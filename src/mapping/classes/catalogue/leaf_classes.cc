@@ -138,8 +138,12 @@ ClassAnswer GuessLeafClass(const SeenModule& module) {
     }
   }
   const bool bare = module.parameters.empty();
-  for (const auto& [kind, name, rank, confidence] : Rules().guesses()) {
-    if (Fit(kind, module.operators, false) <= 0) continue;
+  const LeafRules& rules = Rules();
+  for (const auto& [kind, name, rank, confidence] : rules.guesses()) {
+    if ((module.operators & rules[kind].any) == 0 ||
+        Fit(kind, module.operators, false) <= 0) {
+      continue;
+    }
     if (!rank) return {name, confidence, {}};
     if (others) continue;
     if (*rank == 0 ? bare : weight_rank == *rank) {
