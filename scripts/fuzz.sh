@@ -10,7 +10,7 @@ seconds=${1:-60}
 shift || true
 targets=("$@")
 if [ ${#targets[@]} = 0 ]; then
-  targets=(wire model roundtrip shapes structure sidecar recording rules profile table safetensors query)
+  targets=(wire model roundtrip shapes structure json sidecar recording rules profile table safetensors query)
 fi
 
 if [ ! -f build-fuzz/build.ninja ]; then
@@ -24,6 +24,7 @@ printf '%-10s %8s %12s %8s %8s %7s\n' target seconds executions edges features f
 for target in "${targets[@]}"; do
   seeds=tests/fuzz/corpus/$target
   [ -d "$seeds" ] || seeds=tests/fuzz/corpus/model
+  [ "$target" != json ] || seeds=tests/fuzz/corpus/sidecar
   corpus=build-fuzz/corpus/$target
   log=build-fuzz/logs/$target.log
   # What reads texts and single messages reaches every line with small inputs.

@@ -79,14 +79,30 @@ std::string StringMemberOf(std::string_view object, std::string_view name) {
   return text.empty() ? text : json::Reader(text).String();
 }
 
+// Anything but a message of JSON-RPC 2.0 is refused.
 Request ReadRequest(std::string_view line) {
+  using json::Kind;
   Request request;
+  std::string version;
+  bool is_message = true;
   json::Reader reader(line);
   reader.ForEachMember([&](std::string_view key) {
-    if (key == "id") request.id = reader.Skip();
-    if (key == "method") request.method = reader.String();
-    if (key == "params") request.params = reader.Skip();
+    const Kind kind = reader.Peek();
+    if (key == "id") {
+      is_message &= kind == Kind::kString || kind == Kind::kNumber;
+      request.id = reader.Skip();
+    } else if (key == "params") {
+      is_message &= kind == Kind::kObject;
+      request.params = reader.Skip();
+    } else if (kind == Kind::kString && key == "method") {
+      request.method = reader.String();
+    } else if (kind == Kind::kString && key == "jsonrpc") {
+      version = reader.String();
+    }
   });
+  if (!is_message || version != "2.0" || request.method.empty()) {
+    throw Refusal{kNotRequest, "no request of JSON-RPC 2.0"};
+  }
   const std::string meta = MemberOf(request.params, "_meta");
   request.is_new = !meta.empty() && !MemberOf(meta, kRevisionKey).empty();
   return request;
@@ -199,9 +215,10 @@ class Server {
     Request request;
     try {
       request = ReadRequest(line);
+    } catch (const Refusal& refusal) {
+      return Refuse("null", refusal);
     } catch (const Error& error) {
-      Refuse("null", {kNotJson, error.what()});
-      return;
+      return Refuse("null", {kNotJson, error.what()});
     }
     if (request.id.empty()) return;
     try {

@@ -68,12 +68,45 @@ Dim Evaluation::operator()(const Term& term) const {
   return over || IsFar(product) ? Dim::Over() : Narrow(product);
 }
 
+bool Evaluation::IsReady(SymbolId id) const {
+  const Kind kind = formulas_[id].kind;
+  return kind == Kind::kDimension || kind == Kind::kData ||
+         is_computed_[Index(id)];
+}
+
+// A definition refers to earlier symbols, and these to others: a chain may be
+// as long as the file, so what waits is on a list and not on the stack.
 Dim Evaluation::ValueOf(SymbolId id) const {
-  const Symbol& symbol = formulas_[id];
-  if (symbol.kind == Kind::kDimension || symbol.kind == Kind::kData ||
-      is_computed_[Index(id)]) {
-    return values_[Index(id)];
+  std::vector<SymbolId> waiting = {id};
+  while (!waiting.empty()) {
+    const SymbolId next = waiting.back();
+    const std::size_t count = waiting.size();
+    if (!IsReady(next)) {
+      const Symbol& symbol = formulas_[next];
+      AddMissing(symbol.a, waiting);
+      if (symbol.kind != Kind::kScaled) AddMissing(symbol.b, waiting);
+      if (waiting.size() > count) continue;
+      Define(next);
+    }
+    waiting.pop_back();
   }
+  return values_[Index(id)];
+}
+
+// The symbols of `dim` that have no value yet.
+void Evaluation::AddMissing(Dim dim, std::vector<SymbolId>& missing) const {
+  if (!dim.IsFormula() || known_.contains(dim.formula())) return;
+  Term room;
+  for (const Term& term : formulas_.Terms(dim, room)) {
+    for (const Factor& factor : formulas_.Factors(term.monomial)) {
+      if (!IsReady(factor.symbol)) missing.push_back(factor.symbol);
+    }
+  }
+}
+
+// The value of a symbol whose definition has values.
+void Evaluation::Define(SymbolId id) const {
+  const Symbol& symbol = formulas_[id];
   const Dim a = (*this)(symbol.a);
   const Dim b = symbol.kind == Kind::kScaled ? symbol.b : (*this)(symbol.b);
   Dim value;
@@ -93,7 +126,6 @@ Dim Evaluation::ValueOf(SymbolId id) const {
   values_[Index(id)] = value;
   is_computed_[Index(id)] = true;
   computed_.push_back(id);
-  return value;
 }
 
 // ---------------------------------------------------------------- bounds

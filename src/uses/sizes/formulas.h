@@ -258,6 +258,9 @@ class Evaluation {
 
  private:
   Dim ValueOf(SymbolId symbol) const;
+  bool IsReady(SymbolId symbol) const;
+  void AddMissing(Dim dim, std::vector<SymbolId>& missing) const;
+  void Define(SymbolId symbol) const;
   Dim Compute(Dim dim) const;
 
   const Formulas& formulas_;

@@ -52,6 +52,13 @@ TEST_F(FormulasTest, ADivisionThatLeavesNothingIsAPolynomial) {
   EXPECT_FALSE(f_.Quotient(whole, 0).known());
 }
 
+// A file may compute each shape from the one before.
+TEST_F(FormulasTest, AChainOfDefinitionsOfAnyLengthHasAValue) {
+  Dim dim = b_;
+  for (int i = 0; i < 200'000; ++i) dim = f_.Max(f_.Plus(dim, 1), s_);
+  EXPECT_EQ(At(dim), Dim(200'006));
+}
+
 TEST_F(FormulasTest, RoundingDownKeepsOneFormForOneSize) {
   // (h - 1) / 2 + 1 and (h + 1) / 2, as convolutions write it.
   const Dim half = f_.Plus(f_.Floor(f_.Minus(h_, 1), 2), 1);
