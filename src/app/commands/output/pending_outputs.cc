@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "app/commands/output/data_names.h"
 #include "file/io/file_status.h"
@@ -327,18 +328,19 @@ bool PendingOutputs::ReplacesData(const Output& output) {
 // replace what a present model reads, that model goes first: a kill leaves no
 // model, and never one with the weights of another.
 void PendingOutputs::TakeAwayModels() {
-  if (std::none_of(outputs_.begin(), outputs_.end(), ReplacesData)) return;
+  FileKeys keys;
+  std::unordered_set<std::string> replaced;
+  for (const Output& output : outputs_) {
+    if (ReplacesData(output)) replaced.insert(keys.Of(output.target));
+  }
+  if (replaced.empty()) return;
   for (const Output& output : outputs_) {
     if (!IsModel(output.kind) || output.fate != Fate::kReplaced) continue;
     const std::string folder = ParentFolder(output.path);
-    const std::set<std::string> read = LocationsOf(output.target);
-    if (std::any_of(outputs_.begin(), outputs_.end(), [&](const Output& one) {
-          return ReplacesData(one) &&
-                 std::any_of(read.begin(), read.end(), [&](const auto& name) {
-                   return SameFile(JoinPath(folder, name), one.target);
-                 });
-        })) {
+    for (const std::string& name : LocationsOf(output.target)) {
+      if (!replaced.contains(keys.Of(JoinPath(folder, name)))) continue;
       RemoveFile(output.target);
+      break;
     }
   }
 }
