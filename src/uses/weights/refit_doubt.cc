@@ -2,11 +2,35 @@
 #include <algorithm>
 #include <set>
 
+#include "core/graph/order.h"
+#include "core/hierarchy/name_parts.h"
 #include "file/model/element_types.h"
 #include "onnx_tag/error.h"
 #include "uses/weights/planner.h"
 
 namespace onnx_tag::weights {
+namespace {
+
+// Calls `use(stack, number, name)` for each number of a layer in the name of a
+// parameter: "a.", 12, "b.weight" for "a.12.b.weight", and "a.", 1,
+// "weight_l_reverse" for "a.weight_l1_reverse".
+template <typename Function>
+void ForEachLayer(std::string_view name, const Function& use) {
+  constexpr std::string_view kDigits = "0123456789";
+  std::size_t end = 0;
+  for (std::size_t at; (at = name.find_first_of(kDigits, end)) != name.npos;) {
+    end = std::min(name.find_first_not_of(kDigits, at), name.size());
+    const std::size_t atom = name.rfind('.', at) + 1;
+    const std::string_view rest = name.substr(end);
+    const bool whole = at == atom && rest.starts_with('.');
+    if (!whole && rest.find('.') != rest.npos) continue;
+    const int number = hierarchy::SmallNumber(name.substr(at, end - at), -1);
+    use(name.substr(0, atom), number,
+        Message("{}#{}", name.substr(atom, at - atom), rest));
+  }
+}
+
+}  // namespace
 
 std::string Planner::Doubt(std::uint32_t i, const Match& match) const {
   const std::int32_t type = tensors_[i].type;
@@ -61,7 +85,7 @@ std::uint32_t Planner::NamedParameter(std::uint32_t i) const {
   return FindHinted(at == 0 ? name : name.substr(0, at - 1));
 }
 
-std::string Planner::Contradiction(std::uint32_t i, const Match& match) const {
+std::string Planner::Contradiction(std::uint32_t i, const Match& match) {
   // A square matrix may be turned in the old checkpoint. Products read it as
   // [in, out], and in blocks as torch has it; one that is as torch has it keeps
   // its name.
@@ -109,8 +133,10 @@ std::string Planner::Contradiction(std::uint32_t i, const Match& match) const {
     }
     if (each->contains(kNoParameter) || count != match.recipe->count) return "";
   }
-  if (found == expected && hint.change == Change::kMerged && found.size() > 1 &&
-      match.others.empty() && found_order != order) {
+  const bool merged =
+      hint.change == Change::kMerged || hint.change == Change::kQuantized;
+  if (found == expected && merged && found.size() > 1 && match.others.empty() &&
+      found_order != order) {
     return Message("it has {} in another order",
                    old_[first.parameter].tensor->name);
   }
@@ -139,8 +165,121 @@ std::string Planner::Contradiction(std::uint32_t i, const Match& match) const {
         IsSameNow(*match.recipe, Whole(one, match.recipe->count))) {
       continue;
     }
+    Mistrust(first.parameter, one);
     return Message("it has the numbers of {} in the place of {}",
                    old_[first.parameter].tensor->name, old_[one].tensor->name);
+  }
+  return "";
+}
+
+bool Planner::IsTold(std::uint32_t i, std::uint32_t parameter) const {
+  const std::vector<std::uint32_t> told = Preferred(i);
+  return NamedParameter(i) == parameter ||
+         (HintOf(i).confidence >= Confidence::kMedium &&
+          std::find(told.begin(), told.end(), parameter) != told.end());
+}
+
+void Planner::FindIrregular() {
+  std::uint32_t count = 0;
+  IdVector<NodeId, std::uint32_t> order(model_.node_count(), 0);
+  for (const GraphId graph : model_.Graphs()) {
+    for (const NodeId node : DepthFirstOrder(model_, graph)) {
+      order[node] = count++;
+    }
+  }
+  // By what stands before the number of a layer, and by that number.
+  std::map<std::string_view, std::map<int, Layer>> stacks;
+  for (std::uint32_t i = 0; i < tensors_.size(); ++i) {
+    const Match& match = matches_[i];
+    // Of parameters that are alike, any name may have been taken.
+    if (match.recipe == nullptr || !match.others.empty()) continue;
+    const std::vector<std::uint32_t> held = match.recipe->Parameters();
+    std::optional<Use> first;
+    for (const Use& use : uses_.Of(tensors_[i].value)) {
+      const std::uint32_t bias = BiasBeside(use);
+      if (bias != kNoParameter && held.size() == 1 && bias != held[0] &&
+          !IsTold(i, held[0]) &&
+          old_[bias].tensor->count == tensors_[i].count) {
+        Mistrust(bias, held[0]);
+      }
+      if (!first || std::pair(order[use.node], use.slot) <
+                        std::pair(order[first->node], first->slot)) {
+        first = use;
+      }
+    }
+    for (std::size_t k = 0; first && k < held.size(); ++k) {
+      const Place place{
+          {order[first->node], first->slot, k}, i, held[k], *first};
+      ForEachLayer(old_[held[k]].tensor->name,
+                   [&](std::string_view stack, int number, std::string name) {
+                     const auto [at, added] = stacks[stack][number].try_emplace(
+                         std::move(name), place);
+                     if (place.order < at->second.order) at->second = place;
+                   });
+    }
+  }
+  for (const auto& [stack, layers] : stacks) {
+    const Layer* before = nullptr;
+    for (const auto& [number, layer] : layers) {
+      if (before != nullptr) CompareLayers(*before, layer);
+      before = &layer;
+    }
+  }
+}
+
+void Planner::CompareLayers(const Layer& a, const Layer& b) {
+  std::vector<std::pair<const Place*, const Place*>> both;
+  for (const auto& [rest, place] : a) {
+    const auto twin = b.find(rest);
+    if (twin != b.end()) both.emplace_back(&place, &twin->second);
+  }
+  std::sort(both.begin(), both.end(), [](const auto& x, const auto& y) {
+    return x.first->order < y.first->order;
+  });
+  // Read before one that it follows in the other layer, or after one that
+  // follows it there.
+  std::vector<bool> moved(both.size(), false);
+  for (std::size_t k = 0, most = 0; k < both.size(); ++k) {
+    moved[k] = both[k].second->order < both[most].second->order;
+    if (!moved[k]) most = k;
+  }
+  for (std::size_t k = both.size(), least = k - 1; k-- > 0;) {
+    const bool after = both[least].second->order < both[k].second->order;
+    if (!after) least = k;
+    moved[k] = moved[k] || after;
+  }
+  const auto is_turned = [&](const Place& place) {
+    const auto& blocks = matches_[place.tensor].recipe->blocks;
+    return !blocks.empty() && blocks[0].src_col != 1;
+  };
+  for (std::size_t k = 0; k < both.size(); ++k) {
+    const auto& [one, twin] = both[k];
+    if (moved[k] && !(IsTold(one->tensor, one->parameter) &&
+                      IsTold(twin->tensor, twin->parameter))) {
+      Mistrust(one->parameter, twin->parameter);
+    }
+    if (is_turned(*one) != is_turned(*twin) &&
+        reader_.ops()[one->use.node] == reader_.ops()[twin->use.node] &&
+        one->use.slot == twin->use.slot &&
+        one->use.transposed == twin->use.transposed) {
+      turned_.insert({one->parameter, twin->parameter});
+    }
+  }
+}
+
+std::string Planner::Irregularity(std::uint32_t i, const Match& match) const {
+  for (const std::uint32_t one : match.recipe->Parameters()) {
+    const Tensor& tensor = *old_[one].tensor;
+    if (turned_.contains(one)) {
+      return Message("{} is turned, but not in an equal layer", tensor.name);
+    }
+    const auto pair = swapped_.find(tensor.count);
+    if (pair == swapped_.end() || IsTold(i, one)) continue;
+    return Message(
+        "names of the old checkpoint seem to be swapped: {} and {} do not fit "
+        "the places where they are read, and {} is as large",
+        old_[pair->second.first].tensor->name,
+        old_[pair->second.second].tensor->name, tensor.name);
   }
   return "";
 }
