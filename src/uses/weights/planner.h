@@ -168,9 +168,10 @@ class Planner {
   // Equal layers read their parameters in one order, and turn the same ones.
   void FindIrregular();
   void CompareLayers(const Layer& a, const Layer& b);
-  // Their names may be swapped, or those of others of their size.
+  // Names of their sizes may be swapped: `one` is in the place of `other`.
   void Mistrust(std::uint32_t one, std::uint32_t other) {
     swapped_.try_emplace(old_[one].tensor->count, one, other);
+    swapped_.try_emplace(old_[other].tensor->count, one, other);
   }
   std::string Irregularity(std::uint32_t i, const Match& match) const;
   bool IsUniform(const Block& block) const;
@@ -245,7 +246,7 @@ class Planner {
   std::vector<Match> matches_;
   std::vector<RefitRow> rows_;
   std::vector<SplitPart> splits_;
-  // Two that are not where equal layers read them, by their count.
+  // By count: a parameter, and another one in whose place it is.
   std::map<std::uint64_t, std::pair<std::uint32_t, std::uint32_t>> swapped_;
   std::set<std::uint32_t> turned_;  // other than those of equal layers
   std::set<std::uint32_t> held_;

@@ -1,5 +1,6 @@
 // Why a transform that gives the numbers of a tensor is not believed.
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "core/graph/order.h"
@@ -200,7 +201,7 @@ void Planner::FindIrregular() {
       if (bias != kNoParameter && held.size() == 1 && bias != held[0] &&
           !IsTold(i, held[0]) &&
           old_[bias].tensor->count == tensors_[i].count) {
-        Mistrust(bias, held[0]);
+        Mistrust(held[0], bias);
       }
       if (!first || std::pair(order[use.node], use.slot) <
                         std::pair(order[first->node], first->slot)) {
@@ -208,6 +209,7 @@ void Planner::FindIrregular() {
       }
     }
     for (std::size_t k = 0; first && k < held.size(); ++k) {
+      if (old_[held[k]].tensor->count <= kWeak) continue;
       const Place place{
           {order[first->node], first->slot, k}, i, held[k], *first};
       ForEachLayer(old_[held[k]].tensor->name,
@@ -228,42 +230,37 @@ void Planner::FindIrregular() {
 }
 
 void Planner::CompareLayers(const Layer& a, const Layer& b) {
-  std::vector<std::pair<const Place*, const Place*>> both;
-  for (const auto& [rest, place] : a) {
-    const auto twin = b.find(rest);
-    if (twin != b.end()) both.emplace_back(&place, &twin->second);
-  }
-  std::sort(both.begin(), both.end(), [](const auto& x, const auto& y) {
-    return x.first->order < y.first->order;
-  });
-  // Read before one that it follows in the other layer, or after one that
-  // follows it there.
-  std::vector<bool> moved(both.size(), false);
-  for (std::size_t k = 0, most = 0; k < both.size(); ++k) {
-    moved[k] = both[k].second->order < both[most].second->order;
-    if (!moved[k]) most = k;
-  }
-  for (std::size_t k = both.size(), least = k - 1; k-- > 0;) {
-    const bool after = both[least].second->order < both[k].second->order;
-    if (!after) least = k;
-    moved[k] = moved[k] || after;
-  }
+  std::array<std::vector<Layer::const_iterator>, 2> both;
   const auto is_turned = [&](const Place& place) {
     const auto& blocks = matches_[place.tensor].recipe->blocks;
     return !blocks.empty() && blocks[0].src_col != 1;
   };
-  for (std::size_t k = 0; k < both.size(); ++k) {
-    const auto& [one, twin] = both[k];
-    if (moved[k] && !(IsTold(one->tensor, one->parameter) &&
-                      IsTold(twin->tensor, twin->parameter))) {
-      Mistrust(one->parameter, twin->parameter);
+  for (auto at = a.begin(); at != a.end(); ++at) {
+    const auto twin = b.find(at->first);
+    if (twin == b.end()) continue;
+    both[0].push_back(at);
+    both[1].push_back(twin);
+    const Use& use = at->second.use;
+    const Use& other = twin->second.use;
+    if (is_turned(at->second) != is_turned(twin->second) &&
+        reader_.ops()[use.node] == reader_.ops()[other.node] &&
+        use.slot == other.slot && use.transposed == other.transposed) {
+      turned_.insert({at->second.parameter, twin->second.parameter});
     }
-    if (is_turned(*one) != is_turned(*twin) &&
-        reader_.ops()[one->use.node] == reader_.ops()[twin->use.node] &&
-        one->use.slot == twin->use.slot &&
-        one->use.transposed == twin->use.transposed) {
-      turned_.insert({one->parameter, twin->parameter});
+  }
+  for (auto& layer : both) {
+    std::sort(layer.begin(), layer.end(), [](const auto& x, const auto& y) {
+      return x->second.order < y->second.order;
+    });
+  }
+  for (std::size_t k = 0; k < both[0].size(); ++k) {
+    const auto& [name, place] = *both[0][k];
+    const auto& [other, twin] = *both[1][k];
+    if (name == other || (IsTold(place.tensor, place.parameter) &&
+                          IsTold(twin.tensor, twin.parameter))) {
+      continue;
     }
+    Mistrust(place.parameter, twin.parameter);
   }
 }
 
@@ -276,10 +273,10 @@ std::string Planner::Irregularity(std::uint32_t i, const Match& match) const {
     const auto pair = swapped_.find(tensor.count);
     if (pair == swapped_.end() || IsTold(i, one)) continue;
     return Message(
-        "names of the old checkpoint seem to be swapped: {} and {} do not fit "
-        "the places where they are read, and {} is as large",
+        "names of parameters of this size seem to be swapped in the old "
+        "checkpoint: {} is read in the place of {}",
         old_[pair->second.first].tensor->name,
-        old_[pair->second.second].tensor->name, tensor.name);
+        old_[pair->second.second].tensor->name);
   }
   return "";
 }
