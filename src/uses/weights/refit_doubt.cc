@@ -13,8 +13,8 @@ namespace onnx_tag::weights {
 namespace {
 
 // Calls `use(stack, number, name)` for each number of a layer in the name of a
-// parameter: "a.", 12, "b.weight" for "a.12.b.weight", and "a.", 1,
-// "weight_l_reverse" for "a.weight_l1_reverse".
+// parameter: "a.", 12, "#.b.weight" for "a.12.b.weight", and "a.", 1,
+// "weight_l#_reverse" for "a.weight_l1_reverse".
 template <typename Function>
 void ForEachLayer(std::string_view name, const Function& use) {
   constexpr std::string_view kDigits = "0123456789";
@@ -27,7 +27,7 @@ void ForEachLayer(std::string_view name, const Function& use) {
     if (!whole && rest.find('.') != rest.npos) continue;
     const int number = hierarchy::SmallNumber(name.substr(at, end - at), -1);
     use(name.substr(0, atom), number,
-        Message("{}#{}", name.substr(atom, at - atom), rest));
+        fmt::format("{}#{}", name.substr(atom, at - atom), rest));
   }
 }
 
@@ -231,10 +231,6 @@ void Planner::FindIrregular() {
 
 void Planner::CompareLayers(const Layer& a, const Layer& b) {
   std::array<std::vector<Layer::const_iterator>, 2> both;
-  const auto is_turned = [&](const Place& place) {
-    const auto& blocks = matches_[place.tensor].recipe->blocks;
-    return !blocks.empty() && blocks[0].src_col != 1;
-  };
   for (auto at = a.begin(); at != a.end(); ++at) {
     const auto twin = b.find(at->first);
     if (twin == b.end()) continue;
@@ -242,7 +238,8 @@ void Planner::CompareLayers(const Layer& a, const Layer& b) {
     both[1].push_back(twin);
     const Use& use = at->second.use;
     const Use& other = twin->second.use;
-    if (is_turned(at->second) != is_turned(twin->second) &&
+    if (matches_[at->second.tensor].recipe->IsTurned() !=
+            matches_[twin->second.tensor].recipe->IsTurned() &&
         reader_.ops()[use.node] == reader_.ops()[other.node] &&
         use.slot == other.slot && use.transposed == other.transposed) {
       turned_.insert({at->second.parameter, twin->second.parameter});
