@@ -58,6 +58,11 @@ bool IsLine(std::uint64_t size, const Ok& ok) {
 
 }  // namespace
 
+int PackedAt(Bytes bytes, std::uint64_t bit, std::uint32_t bits) {
+  return static_cast<unsigned char>(bytes[bit / 8]) >> bit % 8 &
+         ((1 << bits) - 1);
+}
+
 float Numbers::At(std::uint64_t index) const {
   if (!quantized) return FloatAt(type, bytes, index);
   const std::uint64_t group = groups.Of(index);
@@ -65,8 +70,7 @@ float Numbers::At(std::uint64_t index) const {
   if (groups.block > 0) {
     const std::uint64_t blob = (groups.block * groups.bits + 7) / 8;
     const std::uint64_t bit = index % groups.row % groups.block * groups.bits;
-    const auto byte = static_cast<unsigned char>(bytes[group * blob + bit / 8]);
-    number = byte >> bit % 8 & ((1 << groups.bits) - 1);
+    number = PackedAt(bytes, group * blob * 8 + bit, groups.bits);
   } else {
     UseElement(type, bytes, index,
                [&](auto whole) { number = static_cast<std::int64_t>(+whole); });

@@ -18,6 +18,9 @@
 
 namespace onnx_tag::weights {
 
+// The number of `bits` bits that begins there, as blocks pack them.
+int PackedAt(Bytes bytes, std::uint64_t bit, std::uint32_t bits);
+
 // The numbers of a tensor as they are in the file, quantized ones times their
 // scale; Slack() is how far the parameter may be from it.
 struct Numbers {

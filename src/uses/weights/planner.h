@@ -55,6 +55,17 @@ struct Match {
   std::string doubt;  // why it is not believed; "" if it is
 };
 
+// Where a parameter is first read.
+struct Place {
+  // The node, its input, and the part of the tensor.
+  std::tuple<std::uint32_t, std::uint32_t, std::size_t> order;
+  std::uint32_t tensor;
+  std::uint32_t parameter;
+  Use use;
+};
+// The parameters of a layer, by their names without its number.
+using Layer = std::map<std::string, Place>;
+
 // What a map of lists has for `key`.
 template <typename T>
 std::span<const T> At(const std::map<std::uint64_t, std::vector<T>>& lists,
@@ -150,7 +161,19 @@ class Planner {
   std::string Doubt(std::uint32_t i, const Match& match) const;
   // Why its name or its readers say another parameter: names of the old
   // checkpoint may be swapped.
-  std::string Contradiction(std::uint32_t i, const Match& match) const;
+  std::string Contradiction(std::uint32_t i, const Match& match);
+  // Whether the name of the tensor, or the node that reads it, says that it is
+  // this parameter.
+  bool IsTold(std::uint32_t i, std::uint32_t parameter) const;
+  // Equal layers read their parameters in one order, and turn the same ones.
+  void FindIrregular();
+  void CompareLayers(const Layer& a, const Layer& b);
+  // Names of their sizes may be swapped: `one` is in the place of `other`.
+  void Mistrust(std::uint32_t one, std::uint32_t other) {
+    swapped_.try_emplace(old_[one].tensor->count, one, other);
+    swapped_.try_emplace(old_[other].tensor->count, one, other);
+  }
+  std::string Irregularity(std::uint32_t i, const Match& match) const;
   bool IsUniform(const Block& block) const;
   // Whether the nodes that read it are of one module, so that no optimizer
   // merged tensors that happened to be equal.
@@ -223,6 +246,9 @@ class Planner {
   std::vector<Match> matches_;
   std::vector<RefitRow> rows_;
   std::vector<SplitPart> splits_;
+  // By count: a parameter, and another one in whose place it is.
+  std::map<std::uint64_t, std::pair<std::uint32_t, std::uint32_t>> swapped_;
+  std::set<std::uint32_t> turned_;  // other than those of equal layers
   std::set<std::uint32_t> held_;
   // Parameters that no tensor holds, in modules of which one is held: the first
   // that is alike, the tensor with its name, and the first with the new

@@ -1,12 +1,37 @@
 // Why a transform that gives the numbers of a tensor is not believed.
 #include <algorithm>
+#include <array>
 #include <set>
 
+#include "core/graph/order.h"
+#include "core/hierarchy/name_parts.h"
 #include "file/model/element_types.h"
 #include "onnx_tag/error.h"
 #include "uses/weights/planner.h"
 
 namespace onnx_tag::weights {
+namespace {
+
+// Calls `use(stack, number, name)` for each number of a layer in the name of a
+// parameter: "a.", 12, "#.b.weight" for "a.12.b.weight", and "a.", 1,
+// "weight_l#_reverse" for "a.weight_l1_reverse".
+template <typename Function>
+void ForEachLayer(std::string_view name, const Function& use) {
+  constexpr std::string_view kDigits = "0123456789";
+  std::size_t end = 0;
+  for (std::size_t at; (at = name.find_first_of(kDigits, end)) != name.npos;) {
+    end = std::min(name.find_first_not_of(kDigits, at), name.size());
+    const std::size_t atom = name.rfind('.', at) + 1;
+    const std::string_view rest = name.substr(end);
+    const bool whole = at == atom && rest.starts_with('.');
+    if (!whole && rest.find('.') != rest.npos) continue;
+    const int number = hierarchy::SmallNumber(name.substr(at, end - at), -1);
+    use(name.substr(0, atom), number,
+        fmt::format("{}#{}", name.substr(atom, at - atom), rest));
+  }
+}
+
+}  // namespace
 
 std::string Planner::Doubt(std::uint32_t i, const Match& match) const {
   const std::int32_t type = tensors_[i].type;
@@ -61,7 +86,7 @@ std::uint32_t Planner::NamedParameter(std::uint32_t i) const {
   return FindHinted(at == 0 ? name : name.substr(0, at - 1));
 }
 
-std::string Planner::Contradiction(std::uint32_t i, const Match& match) const {
+std::string Planner::Contradiction(std::uint32_t i, const Match& match) {
   // A square matrix may be turned in the old checkpoint. Products read it as
   // [in, out], and in blocks as torch has it; one that is as torch has it keeps
   // its name.
@@ -109,8 +134,10 @@ std::string Planner::Contradiction(std::uint32_t i, const Match& match) const {
     }
     if (each->contains(kNoParameter) || count != match.recipe->count) return "";
   }
-  if (found == expected && hint.change == Change::kMerged && found.size() > 1 &&
-      match.others.empty() && found_order != order) {
+  const bool merged =
+      hint.change == Change::kMerged || hint.change == Change::kQuantized;
+  if (found == expected && merged && found.size() > 1 && match.others.empty() &&
+      found_order != order) {
     return Message("it has {} in another order",
                    old_[first.parameter].tensor->name);
   }
@@ -139,8 +166,114 @@ std::string Planner::Contradiction(std::uint32_t i, const Match& match) const {
         IsSameNow(*match.recipe, Whole(one, match.recipe->count))) {
       continue;
     }
+    Mistrust(first.parameter, one);
     return Message("it has the numbers of {} in the place of {}",
                    old_[first.parameter].tensor->name, old_[one].tensor->name);
+  }
+  return "";
+}
+
+bool Planner::IsTold(std::uint32_t i, std::uint32_t parameter) const {
+  const std::vector<std::uint32_t> told = Preferred(i);
+  return NamedParameter(i) == parameter ||
+         (HintOf(i).confidence >= Confidence::kMedium &&
+          std::find(told.begin(), told.end(), parameter) != told.end());
+}
+
+void Planner::FindIrregular() {
+  std::uint32_t count = 0;
+  IdVector<NodeId, std::uint32_t> order(model_.node_count(), 0);
+  for (const GraphId graph : model_.Graphs()) {
+    for (const NodeId node : DepthFirstOrder(model_, graph)) {
+      order[node] = count++;
+    }
+  }
+  // By what stands before the number of a layer, and by that number.
+  std::map<std::string_view, std::map<int, Layer>> stacks;
+  for (std::uint32_t i = 0; i < tensors_.size(); ++i) {
+    const Match& match = matches_[i];
+    // Of parameters that are alike, any name may have been taken.
+    if (match.recipe == nullptr || !match.others.empty()) continue;
+    const std::vector<std::uint32_t> held = match.recipe->Parameters();
+    std::optional<Use> first;
+    for (const Use& use : uses_.Of(tensors_[i].value)) {
+      const std::uint32_t bias = BiasBeside(use);
+      if (bias != kNoParameter && held.size() == 1 && bias != held[0] &&
+          !IsTold(i, held[0]) &&
+          old_[bias].tensor->count == tensors_[i].count) {
+        Mistrust(held[0], bias);
+      }
+      if (!first || std::pair(order[use.node], use.slot) <
+                        std::pair(order[first->node], first->slot)) {
+        first = use;
+      }
+    }
+    for (std::size_t k = 0; first && k < held.size(); ++k) {
+      if (old_[held[k]].tensor->count <= kWeak) continue;
+      const Place place{
+          {order[first->node], first->slot, k}, i, held[k], *first};
+      ForEachLayer(old_[held[k]].tensor->name,
+                   [&](std::string_view stack, int number, std::string name) {
+                     const auto [at, added] = stacks[stack][number].try_emplace(
+                         std::move(name), place);
+                     if (place.order < at->second.order) at->second = place;
+                   });
+    }
+  }
+  for (const auto& [stack, layers] : stacks) {
+    const Layer* before = nullptr;
+    for (const auto& [number, layer] : layers) {
+      if (before != nullptr) CompareLayers(*before, layer);
+      before = &layer;
+    }
+  }
+}
+
+void Planner::CompareLayers(const Layer& a, const Layer& b) {
+  std::array<std::vector<Layer::const_iterator>, 2> both;
+  for (auto at = a.begin(); at != a.end(); ++at) {
+    const auto twin = b.find(at->first);
+    if (twin == b.end()) continue;
+    both[0].push_back(at);
+    both[1].push_back(twin);
+    const Use& use = at->second.use;
+    const Use& other = twin->second.use;
+    if (matches_[at->second.tensor].recipe->IsTurned() !=
+            matches_[twin->second.tensor].recipe->IsTurned() &&
+        reader_.ops()[use.node] == reader_.ops()[other.node] &&
+        use.slot == other.slot && use.transposed == other.transposed) {
+      turned_.insert({at->second.parameter, twin->second.parameter});
+    }
+  }
+  for (auto& layer : both) {
+    std::sort(layer.begin(), layer.end(), [](const auto& x, const auto& y) {
+      return x->second.order < y->second.order;
+    });
+  }
+  for (std::size_t k = 0; k < both[0].size(); ++k) {
+    const auto& [name, place] = *both[0][k];
+    const auto& [other, twin] = *both[1][k];
+    if (name == other || (IsTold(place.tensor, place.parameter) &&
+                          IsTold(twin.tensor, twin.parameter))) {
+      continue;
+    }
+    Mistrust(place.parameter, twin.parameter);
+  }
+}
+
+std::string Planner::Irregularity(std::uint32_t i, const Match& match) const {
+  for (const std::uint32_t one : match.recipe->Parameters()) {
+    const Tensor& tensor = *old_[one].tensor;
+    if (turned_.contains(one)) {
+      return Message("{} is turned, but not in an equal layer", tensor.name);
+    }
+    const auto pair = swapped_.find(tensor.count);
+    if (pair == swapped_.end() || IsTold(i, one)) continue;
+    return Message(
+        "names of parameters of this size seem to be swapped in the old "
+        "checkpoint: {} is read in the place of {}",
+        old_[pair->second.first].tensor->name,
+        old_[pair->second.second].tensor->name);
   }
   return "";
 }

@@ -32,14 +32,19 @@ void Planner::MatchAll() {
     match.recipe = std::make_shared<Recipe>(std::move(recipe));
   }
   FindHeld();
+  FindIrregular();
   for (std::uint32_t i = 0; i < tensors_.size(); ++i) {
-    if (matches_[i].recipe == nullptr) continue;
-    if (matches_[i].doubt.empty()) {
-      matches_[i].doubt = Contradiction(i, matches_[i]);
-    }
-    if (matches_[i].doubt.empty()) {
-      matches_[i].doubt = Doubt(i, matches_[i]);
-      if (!matches_[i].doubt.empty() && Split(i)) matches_[i].doubt.clear();
+    Match& match = matches_[i];
+    if (match.recipe == nullptr || !match.doubt.empty()) continue;
+    match.doubt = Contradiction(i, match);
+  }
+  for (std::uint32_t i = 0; i < tensors_.size(); ++i) {
+    Match& match = matches_[i];
+    if (match.recipe == nullptr) continue;
+    if (match.doubt.empty()) match.doubt = Irregularity(i, match);
+    if (match.doubt.empty()) {
+      match.doubt = Doubt(i, match);
+      if (!match.doubt.empty() && Split(i)) match.doubt.clear();
     }
     Take(i, i, Part::kNumbers);
     for (const auto* groups : {&groups_, &biases_}) {

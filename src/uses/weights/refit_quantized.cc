@@ -146,15 +146,10 @@ bool Planner::FillNumbers(const Stored& stored, NodeId node, Op op,
     const std::uint64_t line = (g.blocks() * g.bits + 7) / 8;
     if (!zeros.empty() && zeros.size() != n * line) return false;
     for (std::uint64_t i = 0; i < scale.count; ++i) {
-      int zero = 1 << (g.bits - 1);
-      if (!zeros.empty()) {
-        const std::uint64_t bit = i % g.blocks() * g.bits;
-        zero = static_cast<unsigned char>(
-                   zeros[i / g.blocks() * line + bit / 8]) >>
-                   bit % 8 &
-               ((1 << g.bits) - 1);
-      }
-      numbers.zeros.push_back(zero);
+      const std::uint64_t bit =
+          i / g.blocks() * line * 8 + i % g.blocks() * g.bits;
+      numbers.zeros.push_back(zeros.empty() ? 1 << (g.bits - 1)
+                                            : PackedAt(zeros, bit, g.bits));
     }
     return true;
   }

@@ -258,10 +258,12 @@ std::vector<std::uint32_t> Recipe::Parameters() const {
   return each;
 }
 
+bool Recipe::IsTurned() const {
+  return std::any_of(blocks.begin(), blocks.end(),
+                     [](const Block& block) { return block.src_col != 1; });
+}
+
 std::string Recipe::Name(std::int32_t type, const Side& side) const {
-  const bool turned =
-      std::any_of(blocks.begin(), blocks.end(),
-                  [](const Block& block) { return block.src_col != 1; });
   std::string name;
   const auto add = [&](std::string_view word) {
     if (!name.empty()) name += ", ";
@@ -277,7 +279,7 @@ std::string Recipe::Name(std::int32_t type, const Side& side) const {
              count < side[blocks[0].parameter].tensor->count) {
     add("piece");
   }
-  if (turned) add("transposed");
+  if (IsTurned()) add("transposed");
   if (values == Values::kScaled) add("times " + std::to_string(factor));
   if (values >= Values::kFolded) add("folded");
   if (name.empty()) add("same");

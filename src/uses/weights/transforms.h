@@ -133,6 +133,7 @@ struct Recipe {
 
   // Every parameter that it reads, each once.
   std::vector<std::uint32_t> Parameters() const;
+  bool IsTurned() const;
   // "transposed, float16"
   std::string Name(std::int32_t type, const Side& side) const;
 };

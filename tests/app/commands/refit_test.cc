@@ -330,6 +330,47 @@ TEST_F(RefitTest, ADamagedOldCheckpointProvesNothing) {
             "refused");
 }
 
+// Products, one behind another, that have no names of parameters.
+std::string MakeProducts(const State& state) {
+  schema::ModelProto model = ModelFromText(
+      "ir_version: 8 opset_import { version: 17 } graph { name: 'main' "
+      "input { name: 'v0' } output { name: 'v6' } }");
+  schema::GraphProto& graph = *model.mutable_graph();
+  int place = 0;
+  for (const auto& [name, array] : state) {
+    const std::string number = std::to_string(place++);
+    AddNode(graph, "MatMul", "n" + number, {"v" + number, "w" + number},
+            {"v" + std::to_string(place)});
+    AddArray(graph, "w" + number, Transposed(array));
+  }
+  return model.SerializeAsString();
+}
+
+TEST_F(RefitTest, EqualLayersReadTheirParametersAtEqualPlaces) {
+  const auto make = [](std::uint32_t seed) {
+    State state;
+    for (const char* const name :
+         {"h.0.a", "h.0.b", "h.0.c", "h.1.a", "h.1.b", "h.1.c"}) {
+      state[name] = Random({8, 8}, seed++);
+    }
+    return state;
+  };
+  model_ = MakeProducts(make(1));
+  EXPECT_EQ(Run(make(1), make(9)).exit, 0);
+  EXPECT_EQ(ReadFile(folder_ / "out.onnx"), MakeProducts(make(9)));
+  // In one layer, of one name in two layers, and of two names in two layers.
+  for (const char* const other : {"h.0.b", "h.1.a", "h.1.b"}) {
+    State was = make(1);
+    std::swap(was["h.0.a"], was[other]);
+    const CliResult result = Run(was, make(9), {"--partial"});
+    EXPECT_EQ(ReadFile(folder_ / "out.onnx"), model_) << other;
+    EXPECT_THAT(result.out, HasSubstr("seem to be swapped")) << other;
+  }
+  State was = make(1);
+  was["h.1.b"] = Transposed(was["h.1.b"]);
+  EXPECT_EQ(Rows(Run(was, make(9))).at("w4")["fate"], "refused");
+}
+
 // Whole multiples of a step, the largest of them 127: int8 holds them exactly.
 Array Steps(const Shape& shape, int seed, float step) {
   Array array{shape, std::vector<float>(CountOf(shape))};

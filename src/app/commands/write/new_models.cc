@@ -9,9 +9,10 @@ namespace onnx_tag {
 
 void WriteNewModels(const TaggedModel& model, const WriteOptions& options,
                     Terminal& terminal, std::vector<NewModel>& models,
-                    Result& result) {
+                    Result& result, const Inputs& read) {
   const ModelFile& file = *model.file();
   Inputs inputs = model.inputs();
+  inputs.Add(read);
   AddModelInputs(file, inputs);
   PendingOutputs outputs(file.file(), inputs, options, terminal);
   for (const NewModel& made : models) {
@@ -22,8 +23,8 @@ void WriteNewModels(const TaggedModel& model, const WriteOptions& options,
            made.path, made.size, kMaxModelBytes);
     }
     // First, so that a model never stands there without its weights.
-    if (!made.data.empty()) {
-      outputs.AddWeights(made.data_path, SizeOf(made.data), Packed(made.data));
+    for (const NewWeights& data : made.data) {
+      outputs.AddWeights(data.path, data.size, data.produce);
     }
     for (const std::string& left : made.left) outputs.AddLeftover(left);
     outputs.AddModel(made.path, made.size, made.produce);

@@ -19,13 +19,18 @@
 
 namespace onnx_tag {
 
+struct NewWeights {
+  std::string path;
+  std::uint64_t size;
+  Produce produce;
+};
+
 struct NewModel {
   std::string path;
   std::uint64_t size;
   Produce produce;
-  // Weights that were packed for it; `packs` where all are that can be.
-  std::string data_path = {};
-  std::vector<DataPiece> data = {};
+  // Weights that are made for it; `packs` where no others go beside it.
+  std::vector<NewWeights> data = {};
   bool packs = false;
   std::vector<std::string> left = {};  // weights of an older output
   PendingOutputs::Fate fate = PendingOutputs::Fate::kUnknown;
@@ -33,10 +38,11 @@ struct NewModel {
 
 // Writes `models`, made out of `model`, which must all go to one folder, with
 // the weights that lie outside the file: all or nothing. Notes in each what
-// became of it, and in `result` whether one went to standard output.
+// became of it, and in `result` whether one went to standard output. `read`:
+// files that the command read beside those of `model`.
 void WriteNewModels(const TaggedModel& model, const WriteOptions& options,
                     Terminal& terminal, std::vector<NewModel>& models,
-                    Result& result);
+                    Result& result, const Inputs& read = {});
 
 // Tells the system that the pages of a file will not be read again soon.
 Release ReleaserOf(const ModelFile& file);

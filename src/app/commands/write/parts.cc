@@ -33,6 +33,7 @@ struct CutPart {
   std::size_t constants = 0;  // the same, for constants
   std::unique_ptr<edit::WeightPacker> packer;  // null: weights stay apart
   std::unique_ptr<const edit::PartWriter> writer;
+  std::vector<NewWeights> data;   // what the packer packs
   std::vector<std::string> left;  // weights of an older output
 };
 
@@ -111,6 +112,10 @@ std::optional<CutPart> CutPartOut(
     const std::string location =
         names.Take(preferred, SizeOf(pieces), Packed(pieces));
     if (location != preferred) build(location);
+    if (!pieces.empty()) {
+      result.data = {{JoinPath(ParentFolder(path), location), SizeOf(pieces),
+                      Packed(pieces)}};
+    }
     result.left = names.Left();
   }
   WarnOfUntyped(model.file()->path(), result.writer->inputs(), terminal);
@@ -163,17 +168,13 @@ Datum::Members PartMembers(const CutPart& part, const NewModel& written) {
 
 NewModel ModelOf(const CutPart& part, std::string path) {
   const edit::PartWriter* const writer = part.writer.get();
-  NewModel made = {
+  return {
       .path = std::move(path),
       .size = writer->new_size(),
-      .produce = [writer](wire::Rewrite::Sink& sink) { writer->Write(sink); }};
-  if (part.packer != nullptr) {
-    made.packs = true;
-    made.data_path = JoinPath(ParentFolder(made.path), part.packer->location());
-    made.data = PiecesOf(*part.packer);
-    made.left = part.left;
-  }
-  return made;
+      .produce = [writer](wire::Rewrite::Sink& sink) { writer->Write(sink); },
+      .data = part.data,
+      .packs = part.packer != nullptr,
+      .left = part.left};
 }
 
 // ---------------------------------------------------------------- extract

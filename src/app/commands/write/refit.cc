@@ -7,10 +7,8 @@
 
 #include "app/commands/output/data_names.h"
 #include "app/commands/output/destinations.h"
-#include "app/commands/output/pending_outputs.h"
 #include "app/commands/write/new_models.h"
 #include "app/render/render.h"
-#include "core/tagging/tag_writer.h"
 #include "core/tagging/words.h"
 #include "file/io/paths.h"
 #include "onnx_tag/error.h"
@@ -91,12 +89,14 @@ std::map<std::string, std::string> NewLocations(const Store& store,
   return names;
 }
 
-void WriteRefit(
-    const WeightsOptions& options, const Refitting& refit, Inputs inputs,
+// Returns the path.
+std::string WriteRefit(
+    const WeightsOptions& options, const Refitting& refit, const Inputs& inputs,
     const std::vector<std::unique_ptr<const weights::Checkpoint>>& read,
-    Terminal& terminal, Result& result, std::string& path) {
+    Terminal& terminal, Result& result) {
   const ModelFile& file = *refit.model->file();
-  path = ModelDestination(options.model, options.write, "refit");
+  const std::string path =
+      ModelDestination(options.model, options.write, "refit");
   auto locations = NewLocations(refit.store, file.path(), path);
   if (path == "-" && !locations.empty()) {
     Fail(ErrorKind::kOutput,
@@ -109,43 +109,32 @@ void WriteRefit(
   std::optional<weights::RefitWriter> made;
   made.emplace(file, refit.store, refit.plan, locations);
   const weights::RefitWriter& writer = *made;
-  const auto size_of = [&](const std::string& location) {
-    return refit.store.files().find(location)->second->size();
-  };
-  const auto numbers_of = [&](const std::string& location) {
-    return [&writer, check, location](wire::Rewrite::Sink& sink) {
-      writer.WriteData(location, sink);
-      check();
-    };
-  };
   DataNames names(path, options.write);
   const auto preferred = locations;
+  std::vector<NewWeights> data;
   for (auto& [location, name] : locations) {
-    name = names.Take(name, size_of(location), numbers_of(location));
+    const std::uint64_t size =
+        refit.store.files().find(location)->second->size();
+    const Produce produce = [&writer, check,
+                             &of = location](wire::Rewrite::Sink& sink) {
+      writer.WriteData(of, sink);
+      check();
+    };
+    name = names.Take(name, size, produce);
+    data.push_back({JoinPath(ParentFolder(path), name), size, produce});
   }
   if (locations != preferred) {
     made.emplace(file, refit.store, refit.plan, locations);
   }
-  if (writer.new_size() > kMaxModelBytes) {
-    Fail(ErrorKind::kOutput,
-         "{}: would have {} bytes; protobuf readers stop at {}", path,
-         writer.new_size(), kMaxModelBytes);
-  }
-  AddModelInputs(file, inputs);
-  PendingOutputs outputs(file.file(), inputs, options.write, terminal);
-  for (const auto& [location, name] : locations) {
-    outputs.AddWeights(JoinPath(ParentFolder(path), name), size_of(location),
-                       numbers_of(location));
-  }
-  for (const std::string& left : names.Left()) outputs.AddLeftover(left);
-  outputs.AddModel(path, writer.new_size(), [&](wire::Rewrite::Sink& sink) {
-    writer.Write(sink);
-    check();
-  });
-  outputs.Finish();
-  result.streams = outputs.streams() && !options.write.dry_run;
-  result.Line("  {} {}", Deed(outputs.FateOf(path), options.write.dry_run),
-              ShownOutput(path));
+  std::vector<NewModel> models = {{path, writer.new_size(),
+                                   [&](wire::Rewrite::Sink& sink) {
+                                     writer.Write(sink);
+                                     check();
+                                   },
+                                   std::move(data), true, names.Left()}};
+  WriteNewModels(*refit.model, options.write, terminal, models, result, inputs);
+  AddDeed(models.front(), options.write, result);
+  return path;
 }
 
 }  // namespace
@@ -154,7 +143,7 @@ Result Refit(const WeightsOptions& options,
              const std::shared_ptr<const TaggedModel>& model,
              Terminal& terminal) {
   const ModelFile& file = *model->file();
-  Inputs inputs = model->inputs();
+  Inputs inputs;
   std::vector<std::unique_ptr<const weights::Checkpoint>> read;
   const auto open = [&](const std::string& path, std::string_view what) {
     if (path.empty()) return static_cast<const weights::Checkpoint*>(nullptr);
@@ -204,7 +193,7 @@ Result Refit(const WeightsOptions& options,
         return request.added.contains(name);
       });
   if ((refused == 0 && !lost) || options.partial) {
-    WriteRefit(options, *refit, inputs, read, terminal, result, path);
+    path = WriteRefit(options, *refit, inputs, read, terminal, result);
   }
   if (!unused.empty()) {
     result.Line("no tensor holds {} of the new checkpoint{}",
