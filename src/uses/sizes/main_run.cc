@@ -228,8 +228,8 @@ std::uint64_t MainRun::CopiesOf(NodeId node) {
   };
   std::uint64_t copies = bytes(outputs[0]);
   if (inputs.size() == 2) {
-    const EinsumMoves moves(ReadEinsum(
-        Attributes(model_.NodeBytes(node)).Get("equation").text));
+    const EinsumMoves moves(
+        ReadEinsum(Attributes(model_.NodeBytes(node)).Get("equation").text));
     copies = CappedSum(copies, moves.result ? copies : 0);
     copies = CappedSum(copies, bytes(inputs[1]));
     if (moves.right) copies = CappedSum(copies, bytes(inputs[1]));

@@ -7,11 +7,9 @@
 
 namespace onnx_tag {
 
-void WriteNewModels(const TaggedModel& model, const WriteOptions& options,
-                    Terminal& terminal, std::vector<NewModel>& models,
-                    Result& result) {
-  const ModelFile& file = *model.file();
-  Inputs inputs = model.inputs();
+void WriteNewModels(const ModelFile& file, Inputs inputs,
+                    const WriteOptions& options, Terminal& terminal,
+                    std::vector<NewModel>& models, Result& result) {
   AddModelInputs(file, inputs);
   PendingOutputs outputs(file.file(), inputs, options, terminal);
   for (const NewModel& made : models) {
@@ -22,19 +20,33 @@ void WriteNewModels(const TaggedModel& model, const WriteOptions& options,
            made.path, made.size, kMaxModelBytes);
     }
     // First, so that a model never stands there without its weights.
-    if (!made.data.empty()) {
-      outputs.AddWeights(made.data_path, SizeOf(made.data), Packed(made.data));
+    for (const NewData& data : made.data) {
+      outputs.AddWeights(data.path, data.size, data.produce);
     }
     for (const std::string& left : made.left) outputs.AddLeftover(left);
     outputs.AddModel(made.path, made.size, made.produce);
   }
-  if (!models.front().packs) {
+  if (!models.front().packs && !options.in_place) {
     CarryExternalData(file, models.front().path, options.data, outputs);
   }
   WarnOfExternalData(file, terminal);
   outputs.Finish();
   for (NewModel& made : models) made.fate = outputs.FateOf(made.path);
   result.streams = outputs.streams() && !options.dry_run;
+}
+
+void AddDeed(const NewModel& model, const WriteOptions& options,
+             Result& result) {
+  result.Line("  {} {}", Deed(model.fate, options.dry_run),
+              ShownOutput(model.path));
+}
+
+void WriteNewModel(const ModelFile& file, const Inputs& inputs,
+                   const WriteOptions& options, Terminal& terminal,
+                   NewModel model, Result& result) {
+  std::vector<NewModel> models = {std::move(model)};
+  WriteNewModels(file, inputs, options, terminal, models, result);
+  AddDeed(models.front(), options, result);
 }
 
 Release ReleaserOf(const ModelFile& file) {
@@ -85,33 +97,6 @@ void WarnOfUntyped(const std::string& model,
         "onnx.shape_inference.infer_shapes_path",
         model, value.type.element == kUndefined ? "type" : "shape", value.name);
   }
-}
-
-void AddDeed(const NewModel& model, const WriteOptions& options,
-             Result& result) {
-  result.Line("  {} {}", Deed(model.fate, options.dry_run),
-              ShownOutput(model.path));
-}
-
-// Tested by tests/app/cli/cases/tag.txt and scrub.txt.
-
-std::string WriteChanged(const std::string& model, const ModelFile& file,
-                         const ChangedModel& changed,
-                         const WriteOptions& options, Terminal& terminal,
-                         Result& result) {
-  const std::string path =
-      ModelDestination(model, options, std::string(changed.word));
-  Inputs inputs;
-  AddModelInputs(file, inputs);
-  PendingOutputs outputs(file.file(), inputs, options, terminal);
-  outputs.AddModel(path, changed.size, changed.write);
-  if (!options.in_place) CarryExternalData(file, path, options.data, outputs);
-  WarnOfExternalData(file, terminal);
-  outputs.Finish();
-  result.streams = path == "-" && !options.dry_run;
-  result.Line("  {} {}", Deed(outputs.FateOf(path), options.dry_run),
-              ShownOutput(path));
-  return path;
 }
 
 }  // namespace onnx_tag

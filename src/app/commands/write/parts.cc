@@ -150,8 +150,8 @@ Datum ValuesValue(const std::vector<edit::PartValue>& values) {
   });
 }
 
-Datum::Members PartMembers(const CutPart& part, const NewModel& written) {
-  return {{"output", written.path},
+Datum::Members PartMembers(const CutPart& part, const std::string& path) {
+  return {{"output", path},
           {"nodes", part.nodes},
           {"added_between", part.between},
           {"added_constants", part.constants},
@@ -161,18 +161,16 @@ Datum::Members PartMembers(const CutPart& part, const NewModel& written) {
           {"outputs", ValuesValue(part.writer->outputs())}};
 }
 
-NewModel ModelOf(const CutPart& part, std::string path) {
-  const edit::PartWriter* const writer = part.writer.get();
-  NewModel made = {
-      .path = std::move(path),
-      .size = writer->new_size(),
-      .produce = [writer](wire::Rewrite::Sink& sink) { writer->Write(sink); }};
-  if (part.packer != nullptr) {
-    made.packs = true;
-    made.data_path = JoinPath(ParentFolder(made.path), part.packer->location());
-    made.data = PiecesOf(*part.packer);
-    made.left = part.left;
-  }
+NewModel NewPart(const CutPart& part, std::string path) {
+  NewModel made = ModelOf(*part.writer, std::move(path));
+  if (part.packer == nullptr) return made;
+  made.packs = true;
+  made.left = part.left;
+  std::vector<DataPiece> pieces = PiecesOf(*part.packer);
+  if (pieces.empty()) return made;
+  made.data.push_back(
+      {JoinPath(ParentFolder(made.path), part.packer->location()),
+       SizeOf(pieces), Packed(std::move(pieces))});
   return made;
 }
 
@@ -370,17 +368,16 @@ Result RunExtract(const ExtractOptions& options, Terminal& terminal) {
     result.exit_code = ExitCode::kFindings;
     return result;
   }
-  std::vector<NewModel> models = {ModelOf(*part, path)};
-  WriteNewModels(model, options.write, terminal, models, result);
   result.Line("{}: {}, {}, {}", ShownInput(options.model),
               ShownPath(options.module), Count(part->nodes, "node"),
               Count(part->writer->weights(), "weight"));
   AddValues("input", part->writer->inputs(), result);
   AddValues("output", part->writer->outputs(), result);
-  AddDeed(models.front(), options.write, result);
+  WriteNewModel(file, model.inputs(), options.write, terminal,
+                NewPart(*part, path), result);
   result.data =
       Datum::Object({{"file", options.model}, {"module", options.module}});
-  result.data.Add(PartMembers(*part, models.front()));
+  result.data.Add(PartMembers(*part, path));
   return result;
 }
 
@@ -439,10 +436,10 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
       result.exit_code = ExitCode::kFindings;
       return result;
     }
-    models.push_back(ModelOf(*part, paths[i]));
+    models.push_back(NewPart(*part, paths[i]));
     parts.push_back(*std::move(part));
   }
-  WriteNewModels(model, options.write, terminal, models, result);
+  WriteNewModels(file, model.inputs(), options.write, terminal, models, result);
 
   result.Line("{}: {}{}", ShownInput(options.model),
               Count(parts.size(), "part"), Ours{plan ? PlanText(*plan) : ""});
@@ -462,7 +459,7 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
       part.Add({{"cost", plan->parts[i].cost},
                 {"bytes_across", plan->parts[i].across}});
     }
-    part.Add(PartMembers(parts[i], models[i]));
+    part.Add(PartMembers(parts[i], paths[i]));
     list.push_back(std::move(part));
   }
   result.data = Datum::Object({{"file", options.model}});

@@ -7,10 +7,8 @@
 
 #include "app/commands/output/data_names.h"
 #include "app/commands/output/destinations.h"
-#include "app/commands/output/pending_outputs.h"
 #include "app/commands/write/new_models.h"
 #include "app/render/render.h"
-#include "core/tagging/tag_writer.h"
 #include "core/tagging/words.h"
 #include "file/io/paths.h"
 #include "onnx_tag/error.h"
@@ -92,7 +90,7 @@ std::map<std::string, std::string> NewLocations(const Store& store,
 }
 
 void WriteRefit(
-    const WeightsOptions& options, const Refitting& refit, Inputs inputs,
+    const WeightsOptions& options, const Refitting& refit, const Inputs& inputs,
     const std::vector<std::unique_ptr<const weights::Checkpoint>>& read,
     Terminal& terminal, Result& result, std::string& path) {
   const ModelFile& file = *refit.model->file();
@@ -126,26 +124,21 @@ void WriteRefit(
   if (locations != preferred) {
     made.emplace(file, refit.store, refit.plan, locations);
   }
-  if (writer.new_size() > kMaxModelBytes) {
-    Fail(ErrorKind::kOutput,
-         "{}: would have {} bytes; protobuf readers stop at {}", path,
-         writer.new_size(), kMaxModelBytes);
-  }
-  AddModelInputs(file, inputs);
-  PendingOutputs outputs(file.file(), inputs, options.write, terminal);
+  NewModel model = {.path = path,
+                    .size = writer.new_size(),
+                    .produce =
+                        [&](wire::Rewrite::Sink& sink) {
+                          writer.Write(sink);
+                          check();
+                        },
+                    .packs = true,
+                    .left = names.Left()};
   for (const auto& [location, name] : locations) {
-    outputs.AddWeights(JoinPath(ParentFolder(path), name), size_of(location),
-                       numbers_of(location));
+    model.data.push_back({JoinPath(ParentFolder(path), name), size_of(location),
+                          numbers_of(location)});
   }
-  for (const std::string& left : names.Left()) outputs.AddLeftover(left);
-  outputs.AddModel(path, writer.new_size(), [&](wire::Rewrite::Sink& sink) {
-    writer.Write(sink);
-    check();
-  });
-  outputs.Finish();
-  result.streams = outputs.streams() && !options.write.dry_run;
-  result.Line("  {} {}", Deed(outputs.FateOf(path), options.write.dry_run),
-              ShownOutput(path));
+  WriteNewModel(file, inputs, options.write, terminal, std::move(model),
+                result);
 }
 
 }  // namespace

@@ -421,7 +421,7 @@ Datum ShapeDatum(const sizes::Shapes& shapes, ValueId value) {
 }
 
 Datum Data(const Taps& taps, const TaggedModel& model,
-           const sizes::Shapes& shapes, const NewModel& written,
+           const sizes::Shapes& shapes, const std::string& output,
            const TapOptions& options) {
   const ModuleTree& tree = model.tagging().modules;
   const Model& file = model.model();
@@ -441,7 +441,7 @@ Datum Data(const Taps& taps, const TaggedModel& model,
     return Datum::Object({{"module", tree.Path(one.module)}, {"why", one.why}});
   };
   return Datum::Object({{"file", options.model},
-                        {"output", written.path},
+                        {"output", output},
                         {"taps", ListOf(taps.list, tapped)},
                         {"skipped", ListOf(taps.skipped, skipped)}});
 }
@@ -499,13 +499,12 @@ Result RunTap(const TapOptions& options, Terminal& terminal) {
   edit.Finish();
   WarnOfUntypedTaps(taps, file.model(), shapes, edit, options.model, terminal);
 
-  std::vector<NewModel> models = {
-      {ModelDestination(options.model, options.write, "tapped"),
-       edit.new_size(), [&](wire::Rewrite::Sink& sink) { edit.Write(sink); }}};
-  WriteNewModels(model, options.write, terminal, models, result);
   AddText(taps, model, shapes, options, result);
-  AddDeed(models.front(), options.write, result);
-  result.data = Data(taps, model, shapes, models.front(), options);
+  const std::string path =
+      ModelDestination(options.model, options.write, "tapped");
+  WriteNewModel(file, model.inputs(), options.write, terminal,
+                ModelOf(edit, path), result);
+  result.data = Data(taps, model, shapes, path, options);
   return result;
 }
 
