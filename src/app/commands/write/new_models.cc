@@ -55,24 +55,6 @@ Release ReleaserOf(const ModelFile& file) {
   };
 }
 
-edit::WeightPacker::Files FilesToPack(const ModelFile& file,
-                                      const std::string& path,
-                                      DataChoice choice) {
-  const Model& model = file.model();
-  edit::WeightPacker::Files files;
-  for (const Initializer& tensor : model.initializers()) {
-    const bool in_main = model[tensor.value].graph == GraphId{0};
-    if (tensor.external && (!in_main || tensor.sparse)) return files;
-  }
-  const auto copied = CopiedData(file, path, choice);
-  for (const std::string_view location : model.external_files()) {
-    const auto at = copied.find(std::string(location));
-    if (at == copied.end()) continue;
-    files[location] = {at->second, MappedFile::Open(at->second).size()};
-  }
-  return files;
-}
-
 sizes::Shapes ShapesOf(const ModelFile& file) {
   return file.Map([](const Model& model) { return sizes::Shapes(model, {}); });
 }

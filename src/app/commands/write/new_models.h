@@ -64,13 +64,6 @@ void WriteNewModel(const ModelFile& file, const Inputs& inputs,
 // Tells the system that the pages of a file will not be read again soon.
 Release ReleaserOf(const ModelFile& file);
 
-// The files whose weights are packed for parts that are written to the folder
-// of `path`; none where they are not copied, or where a subgraph has some: that
-// is copied as it stands.
-edit::WeightPacker::Files FilesToPack(const ModelFile& file,
-                                      const std::string& path,
-                                      DataChoice choice);
-
 sizes::Shapes ShapesOf(const ModelFile& file);
 
 // The model of a command that writes. Throws Error(kUsage) for a sidecar.
