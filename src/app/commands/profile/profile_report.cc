@@ -207,8 +207,7 @@ class ProfileCounter {
   void Name(const profile::Kernel& kernel, NodeId node, const Tag& tag,
             ProfileRow& row) const {
     const Tagging& tagging = model_.tagging();
-    const std::string module =
-        tag.tagged() ? tagging.modules.Shown(tag.module) : "-";
+    const std::string module = ModuleOf(tagging, node, "-");
     switch (options_.by) {
       case ProfileKey::kModule:
         row.name = module;

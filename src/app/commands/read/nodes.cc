@@ -192,6 +192,12 @@ Datum LineValue(const SourceLine& line) {
                         {"text", Datum::OrNull(line.text)}});
 }
 
+std::string ModuleOf(const Tagging& tagging, NodeId node,
+                     std::string_view none) {
+  const Tag& tag = tagging.tags[node];
+  return tag.tagged() ? tagging.modules.Shown(tag.module) : std::string(none);
+}
+
 std::string NodeText(const Model& model, NodeId node, std::size_t longest) {
   std::string text = Message("{}", model.Address(node));
   for (const std::string_view word : {model.OpType(node), model[node].name}) {

@@ -53,6 +53,10 @@ class NodeTable {
                              const TagSourceOptions& options,
                              Terminal& terminal, Result& result);
 
+// The module of a node as people see it; `none` if it has no tag.
+std::string ModuleOf(const Tagging& tagging, NodeId node,
+                     std::string_view none);
+
 // "#17 MatMul /encoder/MatMul"; each word is cut after so many bytes.
 std::string NodeText(const Model& model, NodeId node, std::size_t longest);
 
