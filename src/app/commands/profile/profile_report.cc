@@ -361,12 +361,10 @@ std::string FallbackName(const TaggedModel& model,
 }
 
 Result RunProfile(const ProfileOptions& options, Terminal& terminal) {
-  const TaggedModel model =
-      TaggedModel::Load(options.model, options.source, terminal);
+  const TaggedModel model = TaggedModel::Load(options, terminal);
   std::vector<NodeId> all;
   for (const NodeId node : model.model().Nodes()) all.push_back(node);
-  if (Result refused; !MayRestOn(all, model, options.model, options.source,
-                                 terminal, refused)) {
+  if (Result refused; !MayRestOn(all, model, options, terminal, refused)) {
     return refused;
   }
   std::vector<Profile> profiles;

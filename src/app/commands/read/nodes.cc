@@ -98,10 +98,10 @@ NodeId SelectNode(const Model& model, std::string_view selector) {
        Count(found.size(), "node"), Ours{ListLines(lines, kListedNodes)});
 }
 
-Selection SelectNodes(const std::string& model, const std::string& query,
-                      const TagSourceOptions& source, Terminal& terminal) {
+Selection SelectNodes(const TaggedModelOptions& options,
+                      const std::string& query, Terminal& terminal) {
   const query::Expression expression = query::Parse(query);
-  Selection selection{TaggedModel::Load(model, source, terminal), {}};
+  Selection selection{TaggedModel::Load(options, terminal), {}};
   const Tagging& tagging = selection.model.tagging();
   const Model& nodes = selection.model.model();
   WarnOfMissingFields(expression, selection.model, terminal);
@@ -228,8 +228,8 @@ Datum NodeValue(const Model& model, NodeId node) {
 }
 
 bool MayRestOn(const std::vector<NodeId>& nodes, const TaggedModel& model,
-               const std::string& file, const TagSourceOptions& options,
-               Terminal& terminal, Result& result) {
+               const TaggedModelOptions& options, Terminal& terminal,
+               Result& result) {
   constexpr std::size_t kNamed = 3;
   const Tagging& tagging = model.tagging();
   std::size_t guessed = 0;
@@ -249,11 +249,11 @@ bool MayRestOn(const std::vector<NodeId>& nodes, const TaggedModel& model,
   const std::string text = Message("the confidence of {} of {} is low, in {}{}",
                                    guessed, Count(nodes.size(), "node"),
                                    Join(modules), more ? " and others" : "");
-  if (options.strict) {
+  if (options.source.strict) {
     result.Finding(
         "{}: {}\n  --strict refuses that; see the reasons with: onnx-tag "
         "explain",
-        file, Ours{text});
+        options.model, Ours{text});
     return false;
   }
   terminal.Note("{}; --strict refuses that", Ours{text});

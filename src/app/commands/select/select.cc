@@ -161,16 +161,14 @@ std::vector<std::string> DropNameless(Selection& selection) {
 }  // namespace
 
 Result RunSelect(const SelectOptions& options, Terminal& terminal) {
-  Selection selection =
-      SelectNodes(options.model, options.query, options.source, terminal);
+  Selection selection = SelectNodes(options, options.query, terminal);
   Result result;
   result.exit_code = ExitCode::kFindings;
   if (selection.nodes.empty()) return result;
   if (options.budget && !KeepWithinBudget(options, selection, terminal)) {
     return result;
   }
-  if (!MayRestOn(selection.nodes, selection.model, options.model,
-                 options.source, terminal, result)) {
+  if (!MayRestOn(selection.nodes, selection.model, options, terminal, result)) {
     return result;
   }
   // Nodes are told by their names, so these must be there, and once.

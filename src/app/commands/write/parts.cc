@@ -371,8 +371,7 @@ std::optional<PartPlan> PlanOf(const SplitOptions& options,
 }  // namespace
 
 Result RunExtract(const ExtractOptions& options, Terminal& terminal) {
-  const TaggedModel model =
-      TaggedModel::Load(options.model, options.source, terminal);
+  const TaggedModel model = TaggedModel::Load(options, terminal);
   const ModelFile& file = ModelToWrite(model, options.model);
   const ModuleId module =
       FindModule(model.tagging().modules, options.module, options.model);
@@ -383,8 +382,7 @@ Result RunExtract(const ExtractOptions& options, Terminal& terminal) {
                    ShownPath(options.module));
     return result;
   }
-  if (!MayRestOn(nodes, model, options.model, options.source, terminal,
-                 result)) {
+  if (!MayRestOn(nodes, model, options, terminal, result)) {
     return result;
   }
   const std::string path =
@@ -410,8 +408,7 @@ Result RunExtract(const ExtractOptions& options, Terminal& terminal) {
 }
 
 Result RunSplit(const SplitOptions& options, Terminal& terminal) {
-  const TaggedModel model =
-      TaggedModel::Load(options.model, options.source, terminal);
+  const TaggedModel model = TaggedModel::Load(options, terminal);
   const ModelFile& file = ModelToWrite(model, options.model);
   const std::optional<PartPlan> plan = PlanOf(options, model);
   std::vector<std::string> starts = {""};  // the modules that begin the parts
@@ -433,9 +430,8 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
     nodes = NodesOfParts(model, borders);
   }
   AddConstantOutputs(file.model(), nodes.back());
-  if (Result refused;
-      !MayRestOn(NodesUnder(model.tagging(), behind), model, options.model,
-                 options.source, terminal, refused)) {
+  if (Result refused; !MayRestOn(NodesUnder(model.tagging(), behind), model,
+                                 options, terminal, refused)) {
     return refused;
   }
   const auto path_of = [&](std::size_t part) {

@@ -201,7 +201,7 @@ Table SlotTable(const std::shared_ptr<const Slots>& slots) {
 
 Result LoraSlots(const WeightsOptions& options, Terminal& terminal) {
   const Selection selection =
-      SelectNodes(options.model, options.lora_slots, options.source, terminal);
+      SelectNodes(options, options.lora_slots, terminal);
   const TaggedModel& model = selection.model;
   const ModelFile& file = ModelToWrite(model, options.model);
   if (file.model().ir_version() < edit::kLeastIrOfSlots) {
@@ -236,8 +236,7 @@ Result LoraSlots(const WeightsOptions& options, Terminal& terminal) {
         options.model, Ours{ListLines(lines)});
     return result;
   }
-  if (!MayRestOn(products, model, options.model, options.source, terminal,
-                 result)) {
+  if (!MayRestOn(products, model, options, terminal, result)) {
     return result;
   }
   edit::GraphEdit edit(file.model());

@@ -462,8 +462,7 @@ void WarnOfUntypedTaps(const Taps& taps, const Model& model,
 }  // namespace
 
 Result RunTap(const TapOptions& options, Terminal& terminal) {
-  const TaggedModel model =
-      TaggedModel::Load(options.model, options.source, terminal);
+  const TaggedModel model = TaggedModel::Load(options, terminal);
   const ModelFile& file = ModelToWrite(model, options.model);
   const sizes::Shapes shapes = ShapesOf(file);
   const Taps taps = FindTaps(options, file.model(), model.tagging(), shapes);
@@ -488,8 +487,7 @@ Result RunTap(const TapOptions& options, Terminal& terminal) {
   // A value is that of every module that it leaves.
   std::sort(tapped.begin(), tapped.end());
   tapped.erase(std::unique(tapped.begin(), tapped.end()), tapped.end());
-  if (!MayRestOn(tapped, model, options.model, options.source, terminal,
-                 result)) {
+  if (!MayRestOn(tapped, model, options, terminal, result)) {
     return result;
   }
   edit::GraphEdit edit(file.model());

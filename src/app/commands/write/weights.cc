@@ -225,8 +225,8 @@ Result Rename(const WeightsOptions& options, const TaggedModel& model,
 
 Result RunWeights(const WeightsOptions& options, Terminal& terminal) {
   if (!options.lora_slots.empty()) return LoraSlots(options, terminal);
-  const auto model = std::make_shared<const TaggedModel>(
-      TaggedModel::Load(options.model, options.source, terminal));
+  const auto model =
+      std::make_shared<const TaggedModel>(TaggedModel::Load(options, terminal));
   if (model->file() == nullptr) {
     Fail(ErrorKind::kUsage,
          "{}: is a sidecar, which does not list initializers\n  name the model",
