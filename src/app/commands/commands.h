@@ -94,14 +94,18 @@ struct TagSourceOptions {
   MappingOptions mapping;
 };
 
+// The tagged model that most commands are about.
+struct TaggedModelOptions {
+  std::string model;
+  TagSourceOptions source;
+};
+
 // What `show` tells of modules; kAll: a little of each.
 enum class ShowBy { kFlops, kParameters, kBytes, kMemory, kNodes, kAll };
 constexpr std::array<std::string_view, 5> kShowByNames = {
     "flops", "parameters", "bytes", "memory", "nodes"};
 
-struct ShowOptions {
-  std::string model;
-  TagSourceOptions source;
+struct ShowOptions : TaggedModelOptions {
   std::vector<sizes::GivenShape> shapes;
   std::optional<std::uint32_t> depth;  // levels below the top row; none: all
   std::string module;                  // the subtree to show; a pattern
@@ -111,10 +115,8 @@ struct ShowOptions {
 };
 Result RunShow(const ShowOptions& options, Terminal& terminal);
 
-struct QueryOptions {
-  std::string model;
+struct QueryOptions : TaggedModelOptions {
   std::string query;
-  TagSourceOptions source;
 };
 Result RunQuery(const QueryOptions& options, Terminal& terminal);
 
@@ -138,10 +140,8 @@ enum class PlanBy { kWeights, kFlops, kMemory, kTime };
 constexpr std::array<std::string_view, 4> kPlanByNames = {"weights", "flops",
                                                           "memory", "time"};
 
-struct SelectOptions {
-  std::string model;
+struct SelectOptions : TaggedModelOptions {
   std::string query;
-  TagSourceOptions source;
   std::string tool = "names";
   std::string format = "text";
   bool exclude = false;  // quantizers: all but the selection
@@ -163,9 +163,7 @@ enum class ExportFormat { kGraphml, kDot, kTsv, kNetron, kSidecar };
 constexpr std::array<std::string_view, 5> kExportFormatNames = {
     "graphml", "dot", "tsv", "netron", "sidecar"};
 
-struct ExportOptions {
-  std::string model;
-  TagSourceOptions source;
+struct ExportOptions : TaggedModelOptions {
   ExportFormat format = ExportFormat::kTsv;
   bool safe = false;   // a spreadsheet runs no cell
   std::string output;  // empty or "-": standard output
@@ -194,11 +192,9 @@ struct DiffOptions {
 };
 Result RunDiff(const DiffOptions& options, Terminal& terminal);
 
-struct CheckOptions {
-  std::string model;
+struct CheckOptions : TaggedModelOptions {
   bool verify = false;  // parse the whole file with protobuf, and compare
-  TagSourceOptions source;
-  TagOptions gates;  // its gates alone
+  TagOptions gates;     // its gates alone
   ReportFormat format = ReportFormat::kText;
 };
 Result RunCheck(const CheckOptions& options, Terminal& terminal);
@@ -226,31 +222,25 @@ struct ProfileSource {
   std::string op_trace;          // QNN's: which nodes its operators came from
 };
 
-struct ProfileOptions {
-  std::string model;
+struct ProfileOptions : TaggedModelOptions {
   ProfileSource profile;
   std::string against;  // a second profile, beside the first
   std::uint64_t skip_runs = 0;
-  TagSourceOptions source;
   ProfileKey by = ProfileKey::kModule;
   StackFormat stacks = StackFormat::kNone;
   std::uint64_t top = 40;  // rows of the table; 0: all
 };
 Result RunProfile(const ProfileOptions& options, Terminal& terminal);
 
-struct FiltOptions {
-  std::string model;
-  TagSourceOptions source;
+struct FiltOptions : TaggedModelOptions {
   bool only = false;  // lines with a name alone
   bool json = false;  // a record for each name, instead of the text
 };
 Result RunFilt(const FiltOptions& options, Terminal& terminal);
 
-struct ExplainOptions {
-  std::string model;
+struct ExplainOptions : TaggedModelOptions {
   std::string node;
   bool frames = false;  // all frames of the traceback
-  TagSourceOptions source;
 };
 Result RunExplain(const ExplainOptions& options, Terminal& terminal);
 
@@ -261,25 +251,20 @@ struct StrategiesOptions {
 Result RunStrategies(const StrategiesOptions& options, Terminal& terminal);
 
 // The module outputs, or inputs, that `tap` adds to the graph's outputs.
-struct TapOptions {
-  std::string model;
+struct TapOptions : TaggedModelOptions {
   std::vector<std::string> modules;  // patterns
   bool inputs = false;
-  TagSourceOptions source;
   WriteOptions write;
 };
 Result RunTap(const TapOptions& options, Terminal& terminal);
 
-struct ExtractOptions {
-  std::string model;
+struct ExtractOptions : TaggedModelOptions {
   std::string module;
-  TagSourceOptions source;
   WriteOptions write;
 };
 Result RunExtract(const ExtractOptions& options, Terminal& terminal);
 
-struct SplitOptions {
-  std::string model;
+struct SplitOptions : TaggedModelOptions {
   std::vector<std::string> at;  // modules that begin a part
   // Or where the parts are best: so many, or as many as fit.
   std::size_t parts = 0;
@@ -287,14 +272,11 @@ struct SplitOptions {
   PlanBy by = PlanBy::kWeights;
   std::vector<sizes::GivenShape> shapes;
   ProfileSource profile;
-  TagSourceOptions source;
   WriteOptions write;
 };
 Result RunSplit(const SplitOptions& options, Terminal& terminal);
 
-struct WeightsOptions {
-  std::string model;
-  TagSourceOptions source;
+struct WeightsOptions : TaggedModelOptions {
   std::string check;    // a .safetensors file or a module map; empty: none
   bool rename = false;  // write the model with restored names
   // New numbers: from a checkpoint, and the one that the model was made of.

@@ -27,20 +27,12 @@ void AppendShape(const std::optional<Shape>& shape,
 }
 
 // What two branches give in common.
-Fact Common(const Fact& a, const Fact& b, bool& differ) {
+Fact Common(const Fact& a, const Fact& b) {
   Fact fact;
   fact.type = a.type != 0 ? a.type : b.type;
   fact.sequence = a.sequence;
   if (a.numbers == b.numbers) fact.numbers = a.numbers;
-  if (a.shape && b.shape && a.shape->size() == b.shape->size()) {
-    fact.shape = a.shape;
-    for (std::size_t i = 0; i < fact.shape->size(); ++i) {
-      if ((*fact.shape)[i] != (*b.shape)[i]) {
-        (*fact.shape)[i] = kUnknownDim;
-        differ = true;
-      }
-    }
-  }
+  fact.shape = Common(a.shape, b.shape);
   return fact;
 }
 
@@ -232,10 +224,9 @@ void Shapes::InferIf(NodeId node, const Scope& scope) {
     if (!runs) continue;
     const std::vector<ValueId>& given = model_[branch].outputs;
     for (std::size_t i = 0; i < facts.size(); ++i) {
-      const Fact fact = FactAt(given, i);
-      bool changed = false;
-      facts[i] = first ? fact : Common(facts[i], fact, changed);
-      if (changed) differ[i] = true;
+      Fact fact = FactAt(given, i);
+      if (!first && facts[i].shape != fact.shape) differ[i] = true;
+      facts[i] = first ? std::move(fact) : Common(facts[i], fact);
     }
     first = false;
   }

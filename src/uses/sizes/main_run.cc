@@ -9,6 +9,7 @@
 #include "file/model/element_types.h"
 #include "uses/sizes/attributes.h"
 #include "uses/sizes/dim.h"
+#include "uses/sizes/rules/rules.h"
 
 namespace onnx_tag::sizes {
 namespace {
@@ -30,19 +31,11 @@ std::uint64_t NumberOr0(Dim number, std::uint64_t& unknown) {
 // into the order of a batched product: [batch, rows, sums], [batch, sums,
 // columns] and [batch, rows, columns].
 struct EinsumMoves {
-  explicit EinsumMoves(std::string_view written) {
-    std::string equation;
-    for (std::size_t i = 0; i < written.size(); ++i) {
-      const bool ellipsis = written.substr(i, 3) == "...";
-      if (written[i] != ' ') equation += written[i];
-      if (ellipsis) i += 2;
-    }
-    const std::size_t comma = equation.find(',');
-    const std::size_t arrow = equation.find("->");
-    if (comma > equation.size() || arrow > equation.size()) return;
-    const std::string a = equation.substr(0, comma);
-    const std::string b = equation.substr(comma + 1, arrow - comma - 1);
-    const std::string made = equation.substr(arrow + 2);
+  explicit EinsumMoves(const std::optional<EinsumTerms>& terms) {
+    if (!terms || terms->operands.size() != 2) return;
+    const std::string& a = terms->operands[0];
+    const std::string& b = terms->operands[1];
+    const std::string& made = terms->result;
     const auto pick = [&](bool in_a, bool in_b, bool in_result) {
       const auto has = [](const std::string& text, char c) {
         return text.find(c) != std::string::npos;
@@ -236,7 +229,7 @@ std::uint64_t MainRun::CopiesOf(NodeId node) {
   std::uint64_t copies = bytes(outputs[0]);
   if (inputs.size() == 2) {
     const EinsumMoves moves(
-        Attributes(model_.NodeBytes(node)).Get("equation").text);
+        ReadEinsum(Attributes(model_.NodeBytes(node)).Get("equation").text));
     copies = CappedSum(copies, moves.result ? copies : 0);
     copies = CappedSum(copies, bytes(inputs[1]));
     if (moves.right) copies = CappedSum(copies, bytes(inputs[1]));

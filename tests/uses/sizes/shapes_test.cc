@@ -267,6 +267,20 @@ TEST(ShapesTest, EinsumsOfOneKeepIt) {
   EXPECT_EQ(known.Flops(0), "0") << "a permutation";
 }
 
+// A second "..." once read past the dimensions of the operand.
+TEST(ShapesTest, EinsumsWithTwoEllipsesInATermAreUnknown) {
+  Maker maker;
+  maker.Input("x", "2 3 5").Input("b", "7");
+  maker.Node("Einsum", {"x", "b"}, {"y"})
+      .TextAttribute("equation", "...a...,b->ab");
+  maker.Node("Einsum", {"x", "b"}, {"z"})
+      .TextAttribute("equation", "...a,b->...ab...");
+  const Known known(maker);
+  EXPECT_EQ(known.ShapeOf("y"), "?");
+  EXPECT_EQ(known.ShapeOf("z"), "?");
+  EXPECT_EQ(known.Flops(0), "?");
+}
+
 TEST(ShapesTest, AnInverseOfHalfTheFrequenciesHasTheWholeLength) {
   Maker maker;
   maker.Input("x", "batch bins 2").Scalar("one", 1).Scalar("length", 16);

@@ -267,13 +267,8 @@ void CheckSidecarOf(const Sidecar& sidecar, const Model& model,
   }
   if (tags == nullptr) return;
   for (const NodeId node : model.Nodes()) {
-    const auto module = [&](const Tagging& tagging) {
-      const Tag& tag = tagging.tags[node];
-      return tag.tagged() ? tagging.modules.Shown(tag.module)
-                          : std::string("nothing");
-    };
-    const std::string in_file = module(*tags);
-    const std::string beside = module(sidecar.tagging);
+    const std::string in_file = ModuleOf(*tags, node, "nothing");
+    const std::string beside = ModuleOf(sidecar.tagging, node, "nothing");
     if (in_file == beside) continue;
     findings.push_back({"sidecar-differs", node,
                         Message("the tag names {}, but the sidecar names {}",

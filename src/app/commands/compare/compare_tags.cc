@@ -9,6 +9,7 @@
 
 #include "app/commands/compare/compare.h"
 #include "app/commands/read/modules.h"
+#include "app/commands/read/nodes.h"
 #include "base/text.h"
 #include "core/graph/graph_facts.h"
 #include "core/graph/neighbours.h"
@@ -131,40 +132,32 @@ class Wiring {
   // `counterparts`: by node of B.
   Wiring(const TaggedModel& a, const TaggedModel& b,
          const IdVector<NodeId, NodeId>& counterparts)
-      : a_(a),
-        b_(b),
-        counterparts_(counterparts),
-        paired_(a.model().node_count(), false),
-        facts_a_(a.model()),
-        facts_b_(b.model()),
-        roots_a_(Roots(a.model(), facts_a_)),
-        roots_b_(Roots(b.model(), facts_b_)),
-        places_a_(OutputPlaces(a.model())),
-        places_b_(OutputPlaces(b.model())) {
-    for (const NodeId node : counterparts) {
-      if (node != kNo<NodeId>) paired_[node] = true;
+      : a_(a), b_(b), counterparts_(counterparts) {
+    for (const NodeId node : b_.model.Nodes()) {
+      if (counterparts[node] == kNo<NodeId>) continue;
+      b_.paired[node] = a_.paired[counterparts[node]] = true;
     }
     std::unordered_set<std::string_view> inputs;
-    for (const ValueId value : a.model()[GraphId{0}].inputs) {
-      if (a.model().InitializerOf(value) != nullptr) continue;
-      inputs.insert(a.model().ValueName(value));
+    for (const ValueId value : a_.model[GraphId{0}].inputs) {
+      if (a_.model.InitializerOf(value) != nullptr) continue;
+      inputs.insert(a_.model.ValueName(value));
     }
-    for (const ValueId value : b.model()[GraphId{0}].inputs) {
-      const std::string_view name = b.model().ValueName(value);
+    for (const ValueId value : b_.model[GraphId{0}].inputs) {
+      const std::string_view name = b_.model.ValueName(value);
       if (inputs.contains(name)) shared_inputs_.insert(name);
     }
   }
 
   // "reads layers.0.norm instead of layers.1.norm"; empty if nothing differs.
   std::string Compare(NodeId node_a, NodeId node_b) const {
-    const auto old = a_.model().Inputs(node_a);
-    const auto now = b_.model().Inputs(node_b);
+    const auto old = a_.model.Inputs(node_a);
+    const auto now = b_.model.Inputs(node_b);
     const std::size_t count = std::min(old.size(), now.size());
     for (std::size_t i = 0; i < count; ++i) {
       if (!Differ(old[i], now[i])) continue;
       // Exporters choose the order of these inputs.
       const bool swapped = count == 2 &&
-                           facts_b_.ops.Is(node_b, {OpKind::kCommutative}) &&
+                           b_.facts.ops.Is(node_b, {OpKind::kCommutative}) &&
                            !Differ(old[0], now[1]) && !Differ(old[1], now[0]);
       return swapped ? "" : "reads " + Instead(old[i], now[i]);
     }
@@ -174,11 +167,11 @@ class Wiring {
   // "output y is layers.0 instead of layers.1", for each output that both have.
   void CompareOutputs(std::vector<std::string>& differences) const {
     std::unordered_map<std::string_view, ValueId> in_a;
-    for (const ValueId value : a_.model()[GraphId{0}].outputs) {
-      in_a.emplace(a_.model().ValueName(value), value);
+    for (const ValueId value : a_.model[GraphId{0}].outputs) {
+      in_a.emplace(a_.model.ValueName(value), value);
     }
-    for (const ValueId value : b_.model()[GraphId{0}].outputs) {
-      const auto at = in_a.find(b_.model().ValueName(value));
+    for (const ValueId value : b_.model[GraphId{0}].outputs) {
+      const auto at = in_a.find(b_.model.ValueName(value));
       if (at == in_a.end() || !Differ(at->second, value)) continue;
       differences.push_back(Message("output {} is {}", Short{at->first, 100},
                                     Ours{Instead(at->second, value)}));
@@ -186,6 +179,24 @@ class Wiring {
   }
 
  private:
+  // One version.
+  struct Side {
+    explicit Side(const TaggedModel& tagged)
+        : model(tagged.model()),
+          tagging(tagged.tagging()),
+          facts(model),
+          roots(Roots(model, facts)),
+          places(OutputPlaces(model)),
+          paired(model.node_count(), false) {}
+
+    const Model& model;
+    const Tagging& tagging;
+    const GraphFacts facts;
+    const IdVector<ValueId, ValueId> roots;
+    const IdVector<ValueId, std::uint32_t> places;
+    IdVector<NodeId, bool> paired;
+  };
+
   // By value: where it comes from, before nodes that only move it.
   static IdVector<ValueId, ValueId> Roots(const Model& model,
                                           const GraphFacts& facts) {
@@ -210,58 +221,49 @@ class Wiring {
 
   bool Differ(ValueId old, ValueId now) const {
     if (old == kNo<ValueId> || now == kNo<ValueId> ||
-        !facts_a_.data.Contains(old) || !facts_b_.data.Contains(now)) {
+        !a_.facts.data.Contains(old) || !b_.facts.data.Contains(now)) {
       return false;
     }
-    old = roots_a_[old];
-    now = roots_b_[now];
-    const NodeId maker_a = a_.model().Producer(old);
-    const NodeId maker_b = b_.model().Producer(now);
-    const bool known_a =
-        maker_a != kNo<NodeId>
-            ? paired_[maker_a]
-            : shared_inputs_.contains(a_.model().ValueName(old));
-    const bool known_b =
-        maker_b != kNo<NodeId>
-            ? counterparts_[maker_b] != kNo<NodeId>
-            : shared_inputs_.contains(b_.model().ValueName(now));
-    if (!known_a || !known_b) return false;
+    old = a_.roots[old];
+    now = b_.roots[now];
+    if (!HasCounterpart(a_, old) || !HasCounterpart(b_, now)) return false;
+    const NodeId maker_a = a_.model.Producer(old);
+    const NodeId maker_b = b_.model.Producer(now);
     if (maker_a == kNo<NodeId> || maker_b == kNo<NodeId>) {
       return maker_a != maker_b ||
-             a_.model().ValueName(old) != b_.model().ValueName(now);
+             a_.model.ValueName(old) != b_.model.ValueName(now);
     }
     return counterparts_[maker_b] != maker_a ||
-           (a_.model().OpType(maker_a) == b_.model().OpType(maker_b) &&
-            places_a_[old] != places_b_[now]);
+           (a_.model.OpType(maker_a) == b_.model.OpType(maker_b) &&
+            a_.places[old] != b_.places[now]);
+  }
+
+  bool HasCounterpart(const Side& side, ValueId value) const {
+    const NodeId maker = side.model.Producer(value);
+    return maker != kNo<NodeId>
+               ? side.paired[maker]
+               : shared_inputs_.contains(side.model.ValueName(value));
   }
 
   // By modules, or by names where these are the same.
   std::string Instead(ValueId old, ValueId now) const {
-    const auto module = [](const TaggedModel& model, ValueId value) {
-      const NodeId maker = model.model().Producer(value);
-      return maker == kNo<NodeId> || !model.tagging().tags[maker].tagged()
-                 ? Message("{}", Short{model.model().ValueName(value), 100})
-                 : model.tagging().modules.Shown(
-                       model.tagging().tags[maker].module);
+    const auto name = [](const Side& side, ValueId value) {
+      return Message("{}", Short{side.model.ValueName(value), 100});
     };
-    const std::string from = module(a_, roots_a_[old]);
-    const std::string to = module(b_, roots_b_[now]);
-    return from == to ? Message("{} instead of {}",
-                                Short{b_.model().ValueName(now), 100},
-                                Short{a_.model().ValueName(old), 100})
+    const auto module = [&](const Side& side, ValueId value) {
+      const NodeId maker = side.model.Producer(side.roots[value]);
+      const std::string own = name(side, side.roots[value]);
+      return maker == kNo<NodeId> ? own : ModuleOf(side.tagging, maker, own);
+    };
+    const std::string from = module(a_, old);
+    const std::string to = module(b_, now);
+    return from == to ? name(b_, now) + " instead of " + name(a_, old)
                       : to + " instead of " + from;
   }
 
-  const TaggedModel& a_;
-  const TaggedModel& b_;
+  Side a_, b_;
   const IdVector<NodeId, NodeId>& counterparts_;
-  IdVector<NodeId, bool> paired_;
   std::unordered_set<std::string_view> shared_inputs_;
-  const GraphFacts facts_a_;
-  const GraphFacts facts_b_;
-  const IdVector<ValueId, ValueId> roots_a_;
-  const IdVector<ValueId, ValueId> roots_b_;
-  const IdVector<ValueId, std::uint32_t> places_a_, places_b_;
 };
 
 // ---------------------------------------------------------------- modules

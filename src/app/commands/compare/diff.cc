@@ -211,16 +211,11 @@ std::vector<std::string> FoldMoves(const TaggedModel& a, const TaggedModel& b,
     std::set<std::string> seen_from = {};
     std::set<std::string> seen_to = {};
   };
-  const auto module = [](const TaggedModel& model, NodeId node) {
-    const Tag& tag = model.tagging().tags[node];
-    return tag.tagged() ? model.tagging().modules.Shown(tag.module)
-                        : std::string("[untagged]");
-  };
   std::vector<std::pair<std::string, Move>> moves;
   std::unordered_map<std::string, std::size_t> index;
   for (const MovedNode& node : difference.moved) {
-    const std::string from = module(a, node.a);
-    const std::string to = module(b, node.b);
+    const std::string from = ModuleOf(a.tagging(), node.a, "[untagged]");
+    const std::string to = ModuleOf(b.tagging(), node.b, "[untagged]");
     const std::string key = Message("{}: {} -> {}", b.model().OpType(node.b),
                                     WithoutIndices(from), WithoutIndices(to));
     const auto [at, added] = index.try_emplace(key, moves.size());

@@ -388,8 +388,7 @@ constexpr std::array<Writer, kExportFormatNames.size()> kWriters = {
 }  // namespace
 
 Result RunExport(const ExportOptions& options, Terminal& terminal) {
-  const TaggedModel model =
-      TaggedModel::Load(options.model, options.source, terminal);
+  const TaggedModel model = TaggedModel::Load(options, terminal);
   const Writer writer = options.safe ? WriteTsv<Format::kTsvSafe>
                                      : kWriters[Index(options.format)];
   const MappedFile nothing = MappedFile::FromBytes("", options.model);

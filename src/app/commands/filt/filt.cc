@@ -183,8 +183,7 @@ Result RunFilt(const FiltOptions& options, Terminal& terminal) {
     Fail(ErrorKind::kUsage,
          "standard input is the text to explain\n  give the model as a file");
   }
-  const TaggedModel model =
-      TaggedModel::Load(options.model, options.source, terminal);
+  const TaggedModel model = TaggedModel::Load(options, terminal);
   NoteBook notes(model, terminal.color_out());
   TextAnnotator::Options how;
   how.only = options.only;

@@ -469,7 +469,7 @@ Produce Packed(std::vector<DataPiece> pieces) {
   return [pieces = std::move(pieces)](wire::Rewrite::Sink& sink) {
     std::uint64_t at = 0;
     for (const DataPiece& piece : pieces) {
-      const MappedFile file = MappedFile::Open(piece.file);
+      const MappedFile file = MappedFile::Open(std::string(piece.path));
       sink.Write(std::string(piece.at - at, '\0'));
       InSteps(piece.offset, piece.size,
               [&](std::uint64_t offset, std::uint64_t step) {

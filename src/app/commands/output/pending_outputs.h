@@ -27,6 +27,7 @@
 #include "file/io/output_file.h"
 #include "file/io/terminal.h"
 #include "file/wire/rewrite.h"
+#include "uses/edit/part.h"
 
 namespace onnx_tag {
 
@@ -35,12 +36,7 @@ namespace onnx_tag {
 using Produce = std::function<void(wire::Rewrite::Sink&)>;
 
 // Bytes of a file, and where they go. Pieces are in the order of `at`.
-struct DataPiece {
-  std::string file;
-  std::uint64_t offset;
-  std::uint64_t size;
-  std::uint64_t at;
-};
+using DataPiece = edit::WeightPacker::Piece;
 
 class PendingOutputs {
  public:
@@ -158,7 +154,7 @@ class PendingOutputs {
 bool HasBytes(const std::string& path, std::uint64_t size,
               const Produce& produce);
 
-// The bytes of `pieces`.
+// The bytes of `pieces`, whose paths must outlive it.
 Produce Packed(std::vector<DataPiece> pieces);
 std::uint64_t SizeOf(const std::vector<DataPiece>& pieces);
 

@@ -207,8 +207,7 @@ class ProfileCounter {
   void Name(const profile::Kernel& kernel, NodeId node, const Tag& tag,
             ProfileRow& row) const {
     const Tagging& tagging = model_.tagging();
-    const std::string module =
-        tag.tagged() ? tagging.modules.Shown(tag.module) : "-";
+    const std::string module = ModuleOf(tagging, node, "-");
     switch (options_.by) {
       case ProfileKey::kModule:
         row.name = module;
@@ -362,12 +361,10 @@ std::string FallbackName(const TaggedModel& model,
 }
 
 Result RunProfile(const ProfileOptions& options, Terminal& terminal) {
-  const TaggedModel model =
-      TaggedModel::Load(options.model, options.source, terminal);
+  const TaggedModel model = TaggedModel::Load(options, terminal);
   std::vector<NodeId> all;
   for (const NodeId node : model.model().Nodes()) all.push_back(node);
-  if (Result refused; !MayRestOn(all, model, options.model, options.source,
-                                 terminal, refused)) {
+  if (Result refused; !MayRestOn(all, model, options, terminal, refused)) {
     return refused;
   }
   std::vector<Profile> profiles;

@@ -98,10 +98,10 @@ NodeId SelectNode(const Model& model, std::string_view selector) {
        Count(found.size(), "node"), Ours{ListLines(lines, kListedNodes)});
 }
 
-Selection SelectNodes(const std::string& model, const std::string& query,
-                      const TagSourceOptions& source, Terminal& terminal) {
+Selection SelectNodes(const TaggedModelOptions& options,
+                      const std::string& query, Terminal& terminal) {
   const query::Expression expression = query::Parse(query);
-  Selection selection{TaggedModel::Load(model, source, terminal), {}};
+  Selection selection{TaggedModel::Load(options, terminal), {}};
   const Tagging& tagging = selection.model.tagging();
   const Model& nodes = selection.model.model();
   WarnOfMissingFields(expression, selection.model, terminal);
@@ -192,6 +192,12 @@ Datum LineValue(const SourceLine& line) {
                         {"text", Datum::OrNull(line.text)}});
 }
 
+std::string ModuleOf(const Tagging& tagging, NodeId node,
+                     std::string_view none) {
+  const Tag& tag = tagging.tags[node];
+  return tag.tagged() ? tagging.modules.Shown(tag.module) : std::string(none);
+}
+
 std::string NodeText(const Model& model, NodeId node, std::size_t longest) {
   std::string text = Message("{}", model.Address(node));
   for (const std::string_view word : {model.OpType(node), model[node].name}) {
@@ -222,8 +228,8 @@ Datum NodeValue(const Model& model, NodeId node) {
 }
 
 bool MayRestOn(const std::vector<NodeId>& nodes, const TaggedModel& model,
-               const std::string& file, const TagSourceOptions& options,
-               Terminal& terminal, Result& result) {
+               const TaggedModelOptions& options, Terminal& terminal,
+               Result& result) {
   constexpr std::size_t kNamed = 3;
   const Tagging& tagging = model.tagging();
   std::size_t guessed = 0;
@@ -243,11 +249,11 @@ bool MayRestOn(const std::vector<NodeId>& nodes, const TaggedModel& model,
   const std::string text = Message("the confidence of {} of {} is low, in {}{}",
                                    guessed, Count(nodes.size(), "node"),
                                    Join(modules), more ? " and others" : "");
-  if (options.strict) {
+  if (options.source.strict) {
     result.Finding(
         "{}: {}\n  --strict refuses that; see the reasons with: onnx-tag "
         "explain",
-        file, Ours{text});
+        options.model, Ours{text});
     return false;
   }
   terminal.Note("{}; --strict refuses that", Ours{text});

@@ -25,8 +25,8 @@ struct Selection {
 
 // The nodes that fit a query. Where nothing fits, says on stderr why, with the
 // closest matches. A query that cannot be read is refused before the model is.
-Selection SelectNodes(const std::string& model, const std::string& query,
-                      const TagSourceOptions& source, Terminal& terminal);
+Selection SelectNodes(const TaggedModelOptions& options,
+                      const std::string& query, Terminal& terminal);
 
 // Nodes as programs read them, a column for each fact. A new fact about nodes
 // is a column here: `query`, `explain` and `export` then have it.
@@ -49,9 +49,13 @@ class NodeTable {
 // confidence, and in which modules. With --strict that is a finding of `result`
 // and gives false: nothing may be written.
 [[nodiscard]] bool MayRestOn(const std::vector<NodeId>& nodes,
-                             const TaggedModel& model, const std::string& file,
-                             const TagSourceOptions& options,
+                             const TaggedModel& model,
+                             const TaggedModelOptions& options,
                              Terminal& terminal, Result& result);
+
+// The module of a node as people see it; `none` if it has no tag.
+std::string ModuleOf(const Tagging& tagging, NodeId node,
+                     std::string_view none);
 
 // "#17 MatMul /encoder/MatMul"; each word is cut after so many bytes.
 std::string NodeText(const Model& model, NodeId node, std::size_t longest);

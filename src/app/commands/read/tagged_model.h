@@ -32,6 +32,10 @@ class TaggedModel {
   static TaggedModel Load(const std::string& path,
                           const TagSourceOptions& options, Terminal& terminal,
                           MappingObserver* observer = nullptr);
+  static TaggedModel Load(const TaggedModelOptions& options,
+                          Terminal& terminal) {
+    return Load(options.model, options.source, terminal);
+  }
 
   const Tagging& tagging() const { return tagging_; }
   const SidecarModel& about() const { return about_; }

@@ -3,8 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <functional>
-#include <map>
 #include <unordered_set>
 
 #include "app/render/render.h"
@@ -213,11 +211,8 @@ class NameFinder {
   ToolInput& input_;
 };
 
-// The longer one of two words that start alike comes first.
-using Replacements =
-    std::map<std::string_view, std::function<std::string()>, std::greater<>>;
-
-// The template with its words replaced. What replaces them is not looked at.
+// The template with its words replaced, of two that start alike the longer one.
+// What replaces them is not looked at.
 std::string Fill(std::string_view text, const Replacements& words) {
   std::string filled;
   while (!text.empty()) {
@@ -310,6 +305,11 @@ const SelectTool& FindSelectTool(std::string_view name) {
   return *FindNamed(SelectTools(), name);
 }
 
+std::string FillTemplate(const SelectOptions& options,
+                         const Replacements& words) {
+  return Fill(FindSelectTool(options.tool).Text(options.format), words) + "\n";
+}
+
 ToolInput WriteDialect(const Selection& selection,
                        const SelectOptions& options) {
   const SelectTool& tool = FindSelectTool(options.tool);
@@ -374,7 +374,7 @@ ToolInput WriteDialect(const Selection& selection,
     return name;
   });
   if (!input.obstacles.empty()) return input;
-  input.text = Fill(tool.Text(options.format), words) + "\n";
+  input.text = FillTemplate(options, words);
   return input;
 }
 

@@ -6,7 +6,10 @@
 #ifndef ONNX_TAG_APP_COMMANDS_SELECT_DIALECTS_H_
 #define ONNX_TAG_APP_COMMANDS_SELECT_DIALECTS_H_
 
+#include <functional>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/commands/commands.h"
@@ -22,7 +25,15 @@ struct ToolInput {
   std::vector<std::string> notes = {};
 };
 
-// For the tools with templates; others have functions of their own.
+// What stands for a word of a template, made where it is used.
+using Replacements =
+    std::map<std::string_view, std::function<std::string()>, std::greater<>>;
+
+// The tool's template for the format that the options ask for.
+std::string FillTemplate(const SelectOptions& options,
+                         const Replacements& words);
+
+// For the tools that get names of nodes or of their results.
 ToolInput WriteDialect(const Selection& selection,
                        const SelectOptions& options);
 

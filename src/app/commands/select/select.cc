@@ -14,11 +14,7 @@
 namespace onnx_tag {
 namespace {
 
-std::string JsonLine(const Datum& value) { return JsonText(value) + "\n"; }
-
 // ---------------------------------------------------------------- layer_ann
-constexpr std::string_view kLayerSetting = "session.layer_assignment_settings";
-
 ToolInput WriteLayerAnn(const Selection& selection,
                         const SelectOptions& options) {
   const TaggedModel& model = selection.model;
@@ -29,23 +25,15 @@ ToolInput WriteLayerAnn(const Selection& selection,
     input.obstacles.push_back(split +
                               " are selected; layer_ann needs all of them");
   }
+  const auto path_of = [&](ModuleId id) {
+    return Datum(model.tagging().modules.Path(id));
+  };
   const std::string setting = rules.Setting(options.device);
-  if (options.format == "text") {
-    input.text = setting + "\n";
-  } else if (options.format == "python") {
-    input.text = fmt::format("options.add_session_config_entry(\"{}\", {})\n",
-                             kLayerSetting, JsonText(setting));
-  } else {
-    std::vector<std::string> annotations;
-    for (const ModuleId id : rules.modules) {
-      annotations.push_back(model.tagging().modules.Path(id));
-    }
-    input.text = JsonLine(Datum::Object(
-        {{"annotation_key", "layer_ann"},
-         {"annotations", annotations},
-         {"session_options",
-          Datum::Object({{std::string(kLayerSetting), setting}})}}));
-  }
+  input.text = FillTemplate(
+      options, {{"annotations",
+                 [&] { return JsonText(ListOf(rules.modules, path_of)); }},
+                {"setting", [&] { return setting; }},
+                {"quoted", [&] { return JsonText(setting); }}});
   input.notes.push_back(
       "write the annotations into the model: onnx-tag MODEL --keys "
       "tags,layer_ann");
@@ -97,13 +85,6 @@ std::string Added(const Model& nodes, const std::vector<NodeId>& added,
       added.size() > 1 ? ", ..." : "");
 }
 
-Datum Addresses(const Model& nodes, const std::vector<NodeId>& list) {
-  return ListOf(list, [&](NodeId node) {
-    return Datum::Object(
-        {{"index", nodes[node].index}, {"name", nodes[node].name}});
-  });
-}
-
 ToolInput WriteExtract(const Selection& selection,
                        const SelectOptions& options) {
   const Model& nodes = selection.model.model();
@@ -125,20 +106,24 @@ ToolInput WriteExtract(const Selection& selection,
   if (!cut.constants.empty()) {
     input.notes.push_back(Added(nodes, cut.constants, "with constants"));
   }
-  if (options.format == "python") {
-    input.text = fmt::format(
-        "onnx.utils.extract_model({}, \"part.onnx\",\n"
-        "    {},\n    {})\n",
-        JsonText(selection.model.about().file), JsonText(cut.inputs),
-        JsonText(cut.outputs));
-    return input;
-  }
-  input.text = JsonLine(
-      Datum::Object({{"input_names", cut.inputs},
-                     {"output_names", cut.outputs},
-                     {"nodes", Addresses(nodes, cut.nodes)},
-                     {"added_between", Addresses(nodes, cut.between)},
-                     {"added_constants", Addresses(nodes, cut.constants)}}));
+  const auto value = [](const auto& made) {
+    return [&made] { return JsonText(made); };
+  };
+  const auto addresses = [&](const std::vector<NodeId>& list) {
+    return [&] {
+      return JsonText(ListOf(list, [&](NodeId node) {
+        return Datum::Object(
+            {{"index", nodes[node].index}, {"name", nodes[node].name}});
+      }));
+    };
+  };
+  input.text =
+      FillTemplate(options, {{"file", value(selection.model.about().file)},
+                             {"inputs", value(cut.inputs)},
+                             {"outputs", value(cut.outputs)},
+                             {"nodes", addresses(cut.nodes)},
+                             {"between", addresses(cut.between)},
+                             {"constants", addresses(cut.constants)}});
   return input;
 }
 
@@ -176,16 +161,14 @@ std::vector<std::string> DropNameless(Selection& selection) {
 }  // namespace
 
 Result RunSelect(const SelectOptions& options, Terminal& terminal) {
-  Selection selection =
-      SelectNodes(options.model, options.query, options.source, terminal);
+  Selection selection = SelectNodes(options, options.query, terminal);
   Result result;
   result.exit_code = ExitCode::kFindings;
   if (selection.nodes.empty()) return result;
   if (options.budget && !KeepWithinBudget(options, selection, terminal)) {
     return result;
   }
-  if (!MayRestOn(selection.nodes, selection.model, options.model,
-                 options.source, terminal, result)) {
+  if (!MayRestOn(selection.nodes, selection.model, options, terminal, result)) {
     return result;
   }
   // Nodes are told by their names, so these must be there, and once.

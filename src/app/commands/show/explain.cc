@@ -481,15 +481,13 @@ Result RunExplain(const ExplainOptions& options, Terminal& terminal) {
   });
   file.file().CheckUnchanged();
   if (!existing) return ExplainNode(file.model(), tagging, node, explanation);
-  const auto module = [&](const Tagging& tags) {
-    return tags.tags[node].tagged() ? tags.modules.Shown(tags.tags[node].module)
-                                    : std::string("no module");
-  };
-  if (module(tagging) != module(existing->tagging)) {
+  const std::string said = ModuleOf(existing->tagging, node, "no module");
+  const std::string now = ModuleOf(tagging, node, "no module");
+  if (said != now) {
     explanation.notes.push_back(
         Message("the tag ({}) names {}, but the claims, made now, lead to {}: "
                 "the tag was made with other options, or the file was changed",
-                existing->source, module(existing->tagging), module(tagging)));
+                existing->source, said, now));
   }
   return ExplainNode(file.model(), existing->tagging, node, explanation);
 }

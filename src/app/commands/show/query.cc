@@ -7,7 +7,7 @@ namespace onnx_tag {
 
 Result RunQuery(const QueryOptions& options, Terminal& terminal) {
   const auto selection = std::make_shared<const Selection>(
-      SelectNodes(options.model, options.query, options.source, terminal));
+      SelectNodes(options, options.query, terminal));
   const TaggedModel& model = selection->model;
   Table nodes{NodeTable::Columns(), {}, [selection](const Table::Use& use) {
                 const TaggedModel& from = selection->model;

@@ -31,7 +31,7 @@ constexpr std::size_t kMostRows = 200;
 struct View {
   View(const ShowOptions& asked, Terminal& terminal)
       : options(asked),
-        model(TaggedModel::Load(asked.model, asked.source, terminal)),
+        model(TaggedModel::Load(asked, terminal)),
         tagging(model.tagging()),
         tops(FindModules(tagging.modules, asked.module, asked.model)),
         coverage(CountTags(tagging)),

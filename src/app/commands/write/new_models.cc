@@ -7,12 +7,9 @@
 
 namespace onnx_tag {
 
-void WriteNewModels(const TaggedModel& model, const WriteOptions& options,
-                    Terminal& terminal, std::vector<NewModel>& models,
-                    Result& result, const Inputs& read) {
-  const ModelFile& file = *model.file();
-  Inputs inputs = model.inputs();
-  inputs.Add(read);
+void WriteNewModels(const ModelFile& file, Inputs inputs,
+                    const WriteOptions& options, Terminal& terminal,
+                    std::vector<NewModel>& models, Result& result) {
   AddModelInputs(file, inputs);
   PendingOutputs outputs(file.file(), inputs, options, terminal);
   for (const NewModel& made : models) {
@@ -23,13 +20,13 @@ void WriteNewModels(const TaggedModel& model, const WriteOptions& options,
            made.path, made.size, kMaxModelBytes);
     }
     // First, so that a model never stands there without its weights.
-    for (const NewWeights& data : made.data) {
+    for (const NewData& data : made.data) {
       outputs.AddWeights(data.path, data.size, data.produce);
     }
     for (const std::string& left : made.left) outputs.AddLeftover(left);
     outputs.AddModel(made.path, made.size, made.produce);
   }
-  if (!models.front().packs) {
+  if (!models.front().packs && !options.in_place) {
     CarryExternalData(file, models.front().path, options.data, outputs);
   }
   WarnOfExternalData(file, terminal);
@@ -38,28 +35,24 @@ void WriteNewModels(const TaggedModel& model, const WriteOptions& options,
   result.streams = outputs.streams() && !options.dry_run;
 }
 
+void AddDeed(const NewModel& model, const WriteOptions& options,
+             Result& result) {
+  result.Line("  {} {}", Deed(model.fate, options.dry_run),
+              ShownOutput(model.path));
+}
+
+void WriteNewModel(const ModelFile& file, const Inputs& inputs,
+                   const WriteOptions& options, Terminal& terminal,
+                   NewModel model, Result& result) {
+  std::vector<NewModel> models = {std::move(model)};
+  WriteNewModels(file, inputs, options, terminal, models, result);
+  AddDeed(models.front(), options, result);
+}
+
 Release ReleaserOf(const ModelFile& file) {
   return [&file](std::uint64_t begin, std::uint64_t end) {
     file.file().Release(begin, end);
   };
-}
-
-edit::WeightPacker::Files FilesToPack(const ModelFile& file,
-                                      const std::string& path,
-                                      DataChoice choice) {
-  const Model& model = file.model();
-  edit::WeightPacker::Files files;
-  for (const Initializer& tensor : model.initializers()) {
-    const bool in_main = model[tensor.value].graph == GraphId{0};
-    if (tensor.external && (!in_main || tensor.sparse)) return files;
-  }
-  const auto copied = CopiedData(file, path, choice);
-  for (const std::string_view location : model.external_files()) {
-    const auto at = copied.find(std::string(location));
-    if (at == copied.end()) continue;
-    files[location] = {at->second, MappedFile::Open(at->second).size()};
-  }
-  return files;
 }
 
 sizes::Shapes ShapesOf(const ModelFile& file) {
@@ -86,33 +79,6 @@ void WarnOfUntyped(const std::string& model,
         "onnx.shape_inference.infer_shapes_path",
         model, value.type.element == kUndefined ? "type" : "shape", value.name);
   }
-}
-
-void AddDeed(const NewModel& model, const WriteOptions& options,
-             Result& result) {
-  result.Line("  {} {}", Deed(model.fate, options.dry_run),
-              ShownOutput(model.path));
-}
-
-// Tested by tests/app/cli/cases/tag.txt and scrub.txt.
-
-std::string WriteChanged(const std::string& model, const ModelFile& file,
-                         const ChangedModel& changed,
-                         const WriteOptions& options, Terminal& terminal,
-                         Result& result) {
-  const std::string path =
-      ModelDestination(model, options, std::string(changed.word));
-  Inputs inputs;
-  AddModelInputs(file, inputs);
-  PendingOutputs outputs(file.file(), inputs, options, terminal);
-  outputs.AddModel(path, changed.size, changed.write);
-  if (!options.in_place) CarryExternalData(file, path, options.data, outputs);
-  WarnOfExternalData(file, terminal);
-  outputs.Finish();
-  result.streams = path == "-" && !options.dry_run;
-  result.Line("  {} {}", Deed(outputs.FateOf(path), options.dry_run),
-              ShownOutput(path));
-  return path;
 }
 
 }  // namespace onnx_tag

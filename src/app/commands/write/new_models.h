@@ -3,10 +3,9 @@
 #define ONNX_TAG_APP_COMMANDS_WRITE_NEW_MODELS_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "app/commands/commands.h"
@@ -19,7 +18,8 @@
 
 namespace onnx_tag {
 
-struct NewWeights {
+// A file of weights that is made for a new model.
+struct NewData {
   std::string path;
   std::uint64_t size;
   Produce produce;
@@ -29,30 +29,40 @@ struct NewModel {
   std::string path;
   std::uint64_t size;
   Produce produce;
-  // Weights that are made for it; `packs` where no others go beside it.
-  std::vector<NewWeights> data = {};
+  // Whether `data` takes the place of the old model's files of weights.
   bool packs = false;
+  std::vector<NewData> data = {};
   std::vector<std::string> left = {};  // weights of an older output
   PendingOutputs::Fate fate = PendingOutputs::Fate::kUnknown;
 };
 
-// Writes `models`, made out of `model`, which must all go to one folder, with
-// the weights that lie outside the file: all or nothing. Notes in each what
-// became of it, and in `result` whether one went to standard output. `read`:
-// files that the command read beside those of `model`.
-void WriteNewModels(const TaggedModel& model, const WriteOptions& options,
-                    Terminal& terminal, std::vector<NewModel>& models,
-                    Result& result, const Inputs& read = {});
+// What `writer` writes, which must outlive it.
+template <typename Writer>
+NewModel ModelOf(Writer& writer, std::string path) {
+  return {
+      .path = std::move(path),
+      .size = writer.new_size(),
+      .produce = [&writer](wire::Rewrite::Sink& sink) { writer.Write(sink); }};
+}
+
+// Writes `models`, made out of `file` and `inputs`, which must all go to one
+// folder, with the weights that lie outside the file: all or nothing. Notes in
+// each what became of it, and in `result` whether one went to standard output.
+void WriteNewModels(const ModelFile& file, Inputs inputs,
+                    const WriteOptions& options, Terminal& terminal,
+                    std::vector<NewModel>& models, Result& result);
+
+// "  wrote out.onnx"
+void AddDeed(const NewModel& model, const WriteOptions& options,
+             Result& result);
+
+// Both, for one model.
+void WriteNewModel(const ModelFile& file, const Inputs& inputs,
+                   const WriteOptions& options, Terminal& terminal,
+                   NewModel model, Result& result);
 
 // Tells the system that the pages of a file will not be read again soon.
 Release ReleaserOf(const ModelFile& file);
-
-// The files whose weights are packed for parts that are written to the folder
-// of `path`; none where they are not copied, or where a subgraph has some: that
-// is copied as it stands.
-edit::WeightPacker::Files FilesToPack(const ModelFile& file,
-                                      const std::string& path,
-                                      DataChoice choice);
 
 sizes::Shapes ShapesOf(const ModelFile& file);
 
@@ -64,24 +74,6 @@ const ModelFile& ModelToWrite(const TaggedModel& model,
 void WarnOfUntyped(const std::string& model,
                    const std::vector<edit::PartValue>& values,
                    Terminal& terminal);
-
-// "  wrote out.onnx"
-void AddDeed(const NewModel& model, const WriteOptions& options,
-             Result& result);
-
-// Writes a model with some of its bytes changed: strip, scrub.
-struct ChangedModel {
-  std::string_view word;  // MODEL.stripped.onnx, unless the user names a file
-  std::uint64_t size = 0;
-  std::function<void(wire::Rewrite::Sink&)> write;
-};
-
-// Writes `changed`, a version of the model in `file`, with its external data,
-// and says so in a line of `result`. Returns the path.
-std::string WriteChanged(const std::string& model, const ModelFile& file,
-                         const ChangedModel& changed,
-                         const WriteOptions& options, Terminal& terminal,
-                         Result& result);
 
 // slots.cc: `weights --lora-slots`, the model with optional inputs for
 // adapters.

@@ -28,23 +28,14 @@ namespace {
 
 // Nodes of a model cut out as a model of its own.
 struct CutPart {
+  std::string path;
   std::size_t nodes = 0;
   std::size_t between = 0;    // nodes that were not asked for and come along
   std::size_t constants = 0;  // the same, for constants
   std::unique_ptr<edit::WeightPacker> packer;  // null: weights stay apart
   std::unique_ptr<const edit::PartWriter> writer;
-  std::vector<NewWeights> data;   // what the packer packs
   std::vector<std::string> left;  // weights of an older output
 };
-
-std::vector<DataPiece> PiecesOf(const edit::WeightPacker& packer) {
-  std::vector<DataPiece> pieces;
-  for (const edit::WeightPacker::Piece& piece : packer.pieces()) {
-    pieces.push_back(
-        {std::string(piece.path), piece.offset, piece.size, piece.at});
-  }
-  return pieces;
-}
 
 // Outputs of the model that no node makes: inputs and weights.
 struct Passed {
@@ -65,63 +56,109 @@ Passed FindPassed(const Model& model) {
   return passed;
 }
 
-// The part of a cut, with what it passes on. Where it cannot be cut out, says
-// why and gives nothing. `name` is for messages.
-std::optional<CutPart> CutPartOut(
-    const TaggedModel& model, const Cut& cut, const edit::PartSource& source,
-    const sizes::Shapes& shapes, const std::string& name,
-    const std::string& path, const edit::WeightPacker::Files& files,
-    const WriteOptions& options, Terminal& terminal,
-    const Passed& passed = {}) {
-  std::vector<std::string> obstacles =
-      ObstacleLines(model.model(), cut.obstacles);
-  if (obstacles.empty() && cut.outputs.empty() && passed.outputs.empty()) {
-    obstacles.emplace_back("this part has no output");
+// The files whose weights are packed for parts that are written to the folder
+// of `path`; none where they are not copied, or where a subgraph has some: that
+// is copied as it stands.
+edit::WeightPacker::Files FilesToPack(const ModelFile& file,
+                                      const std::string& path,
+                                      DataChoice choice) {
+  const Model& model = file.model();
+  edit::WeightPacker::Files files;
+  for (const Initializer& tensor : model.initializers()) {
+    const bool in_main = model[tensor.value].graph == GraphId{0};
+    if (tensor.external && (!in_main || tensor.sparse)) return files;
   }
-  if (!obstacles.empty()) {
-    terminal.Report("{} cannot be cut out{}", name, Ours{ListLines(obstacles)});
-    return std::nullopt;
+  const auto copied = CopiedData(file, path, choice);
+  for (const std::string_view location : model.external_files()) {
+    const auto at = copied.find(std::string(location));
+    if (at == copied.end()) continue;
+    files[location] = {at->second, MappedFile::Open(at->second).size()};
   }
-  const Model& whole = model.model();
-  edit::Part part;
-  for (const NodeId node : cut.nodes) part.nodes.push_back(whole[node].index);
-  part.inputs = cut.inputs;
-  part.outputs = cut.outputs;
-  std::set<std::string_view> own(cut.inputs.begin(), cut.inputs.end());
-  for (const std::string& input : passed.inputs) {
-    if (own.insert(input).second) part.inputs.push_back(input);
-  }
-  part.outputs.insert(part.outputs.end(), passed.outputs.begin(),
-                      passed.outputs.end());
-  CutPart result;
-  result.nodes = cut.nodes.size();
-  result.between = cut.between.size();
-  result.constants = cut.constants.size();
-  const auto build = [&](const std::string& location) {
-    if (!files.empty()) {
-      result.packer = std::make_unique<edit::WeightPacker>(files, location);
+  return files;
+}
+
+// Cuts parts out of one model.
+class PartMaker {
+ public:
+  // `folder_of`: one of the outputs, which all go to one folder.
+  PartMaker(const ModelFile& file, const std::string& folder_of,
+            const WriteOptions& options, Terminal& terminal)
+      : file_(file),
+        options_(options),
+        terminal_(terminal),
+        shapes_(ShapesOf(file)),
+        files_(FilesToPack(file, folder_of, options.data)),
+        source_(file.model(), ReleaserOf(file)) {}
+
+  // The part of a cut, with what it passes on. Where it cannot be cut out, says
+  // why and gives nothing. `name` is for messages.
+  std::optional<CutPart> Make(const Cut& cut, const std::string& name,
+                              const std::string& path,
+                              const Passed& passed = {}) const {
+    std::vector<std::string> obstacles =
+        ObstacleLines(file_.model(), cut.obstacles);
+    if (obstacles.empty() && cut.outputs.empty() && passed.outputs.empty()) {
+      obstacles.emplace_back("this part has no output");
     }
-    result.writer = std::make_unique<const edit::PartWriter>(
-        source, shapes, part, result.packer.get());
-  };
-  const std::string preferred = FileName(path) + ".data";
-  build(preferred);
-  if (result.packer != nullptr) {
-    DataNames names(path, options);
-    const std::vector<DataPiece> pieces = PiecesOf(*result.packer);
+    if (!obstacles.empty()) {
+      terminal_.Report("{} cannot be cut out{}", name,
+                       Ours{ListLines(obstacles)});
+      return std::nullopt;
+    }
+    CutPart result;
+    result.path = path;
+    result.nodes = cut.nodes.size();
+    result.between = cut.between.size();
+    result.constants = cut.constants.size();
+    Write(PartOf(cut, passed), result);
+    WarnOfUntyped(file_.path(), result.writer->inputs(), terminal_);
+    WarnOfUntyped(file_.path(), result.writer->outputs(), terminal_);
+    return result;
+  }
+
+ private:
+  edit::Part PartOf(const Cut& cut, const Passed& passed) const {
+    edit::Part part;
+    for (const NodeId node : cut.nodes) {
+      part.nodes.push_back(file_.model()[node].index);
+    }
+    part.inputs = cut.inputs;
+    part.outputs = cut.outputs;
+    std::set<std::string_view> own(cut.inputs.begin(), cut.inputs.end());
+    for (const std::string& input : passed.inputs) {
+      if (own.insert(input).second) part.inputs.push_back(input);
+    }
+    part.outputs.insert(part.outputs.end(), passed.outputs.begin(),
+                        passed.outputs.end());
+    return part;
+  }
+
+  void Write(const edit::Part& part, CutPart& result) const {
+    const auto build = [&](const std::string& location) {
+      if (!files_.empty()) {
+        result.packer = std::make_unique<edit::WeightPacker>(files_, location);
+      }
+      result.writer = std::make_unique<const edit::PartWriter>(
+          source_, shapes_, part, result.packer.get());
+    };
+    const std::string preferred = FileName(result.path) + ".data";
+    build(preferred);
+    if (result.packer == nullptr) return;
+    DataNames names(result.path, options_);
+    const std::vector<DataPiece>& pieces = result.packer->pieces();
     const std::string location =
         names.Take(preferred, SizeOf(pieces), Packed(pieces));
     if (location != preferred) build(location);
-    if (!pieces.empty()) {
-      result.data = {{JoinPath(ParentFolder(path), location), SizeOf(pieces),
-                      Packed(pieces)}};
-    }
     result.left = names.Left();
   }
-  WarnOfUntyped(model.file()->path(), result.writer->inputs(), terminal);
-  WarnOfUntyped(model.file()->path(), result.writer->outputs(), terminal);
-  return result;
-}
+
+  const ModelFile& file_;
+  const WriteOptions& options_;
+  Terminal& terminal_;
+  const sizes::Shapes shapes_;
+  const edit::WeightPacker::Files files_;
+  const edit::PartSource source_;
+};
 
 // "  input    hidden_states  float32 [batch, sequence, 128]", a line for each
 void AddValues(std::string_view title,
@@ -155,8 +192,8 @@ Datum ValuesValue(const std::vector<edit::PartValue>& values) {
   });
 }
 
-Datum::Members PartMembers(const CutPart& part, const NewModel& written) {
-  return {{"output", written.path},
+Datum::Members PartMembers(const CutPart& part) {
+  return {{"output", part.path},
           {"nodes", part.nodes},
           {"added_between", part.between},
           {"added_constants", part.constants},
@@ -166,15 +203,17 @@ Datum::Members PartMembers(const CutPart& part, const NewModel& written) {
           {"outputs", ValuesValue(part.writer->outputs())}};
 }
 
-NewModel ModelOf(const CutPart& part, std::string path) {
-  const edit::PartWriter* const writer = part.writer.get();
-  return {
-      .path = std::move(path),
-      .size = writer->new_size(),
-      .produce = [writer](wire::Rewrite::Sink& sink) { writer->Write(sink); },
-      .data = part.data,
-      .packs = part.packer != nullptr,
-      .left = part.left};
+NewModel NewPart(const CutPart& part) {
+  NewModel made = ModelOf(*part.writer, part.path);
+  if (part.packer == nullptr) return made;
+  made.packs = true;
+  made.left = part.left;
+  const std::vector<DataPiece>& pieces = part.packer->pieces();
+  if (pieces.empty()) return made;
+  made.data.push_back(
+      {JoinPath(ParentFolder(made.path), part.packer->location()),
+       SizeOf(pieces), Packed(pieces)});
+  return made;
 }
 
 // ---------------------------------------------------------------- extract
@@ -329,21 +368,10 @@ std::optional<PartPlan> PlanOf(const SplitOptions& options,
   return plan;
 }
 
-std::vector<std::string> PathsOfParts(const SplitOptions& options,
-                                      std::size_t parts) {
-  std::vector<std::string> paths;
-  for (std::size_t i = 0; i < parts; ++i) {
-    paths.push_back(ModelDestination(options.model, options.write,
-                                     fmt::format("part{}", i)));
-  }
-  return paths;
-}
-
 }  // namespace
 
 Result RunExtract(const ExtractOptions& options, Terminal& terminal) {
-  const TaggedModel model =
-      TaggedModel::Load(options.model, options.source, terminal);
+  const TaggedModel model = TaggedModel::Load(options, terminal);
   const ModelFile& file = ModelToWrite(model, options.model);
   const ModuleId module =
       FindModule(model.tagging().modules, options.module, options.model);
@@ -354,40 +382,33 @@ Result RunExtract(const ExtractOptions& options, Terminal& terminal) {
                    ShownPath(options.module));
     return result;
   }
-  if (!MayRestOn(nodes, model, options.model, options.source, terminal,
-                 result)) {
+  if (!MayRestOn(nodes, model, options, terminal, result)) {
     return result;
   }
-  const sizes::Shapes shapes = ShapesOf(file);
   const std::string path =
       ModelDestination(options.model, options.write, "extracted");
-  const edit::WeightPacker::Files files =
-      FilesToPack(file, path, options.write.data);
-  const edit::PartSource source(file.model(), ReleaserOf(file));
-  const std::optional<CutPart> part =
-      CutPartOut(model, PartCutter(file.model()).CutOutClosed(nodes), source,
-                 shapes, options.module, path, files, options.write, terminal);
+  const PartMaker maker(file, path, options.write, terminal);
+  const std::optional<CutPart> part = maker.Make(
+      PartCutter(file.model()).CutOutClosed(nodes), options.module, path);
   if (!part) {
     result.exit_code = ExitCode::kFindings;
     return result;
   }
-  std::vector<NewModel> models = {ModelOf(*part, path)};
-  WriteNewModels(model, options.write, terminal, models, result);
   result.Line("{}: {}, {}, {}", ShownInput(options.model),
               ShownPath(options.module), Count(part->nodes, "node"),
               Count(part->writer->weights(), "weight"));
   AddValues("input", part->writer->inputs(), result);
   AddValues("output", part->writer->outputs(), result);
-  AddDeed(models.front(), options.write, result);
+  WriteNewModel(file, model.inputs(), options.write, terminal, NewPart(*part),
+                result);
   result.data =
       Datum::Object({{"file", options.model}, {"module", options.module}});
-  result.data.Add(PartMembers(*part, models.front()));
+  result.data.Add(PartMembers(*part));
   return result;
 }
 
 Result RunSplit(const SplitOptions& options, Terminal& terminal) {
-  const TaggedModel model =
-      TaggedModel::Load(options.model, options.source, terminal);
+  const TaggedModel model = TaggedModel::Load(options, terminal);
   const ModelFile& file = ModelToWrite(model, options.model);
   const std::optional<PartPlan> plan = PlanOf(options, model);
   std::vector<std::string> starts = {""};  // the modules that begin the parts
@@ -409,17 +430,16 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
     nodes = NodesOfParts(model, borders);
   }
   AddConstantOutputs(file.model(), nodes.back());
-  if (Result refused;
-      !MayRestOn(NodesUnder(model.tagging(), behind), model, options.model,
-                 options.source, terminal, refused)) {
+  if (Result refused; !MayRestOn(NodesUnder(model.tagging(), behind), model,
+                                 options, terminal, refused)) {
     return refused;
   }
-  const sizes::Shapes shapes = ShapesOf(file);
-  const std::vector<std::string> paths = PathsOfParts(options, nodes.size());
-  const edit::WeightPacker::Files files =
-      FilesToPack(file, paths[0], options.write.data);
+  const auto path_of = [&](std::size_t part) {
+    return ModelDestination(options.model, options.write,
+                            fmt::format("part{}", part));
+  };
   PartCutter cutter(file.model());
-  const edit::PartSource source(file.model(), ReleaserOf(file));
+  const PartMaker maker(file, path_of(0), options.write, terminal);
   Result result;
   std::vector<CutPart> parts;
   std::vector<NewModel> models;
@@ -433,17 +453,16 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
       return result;
     }
     std::optional<CutPart> part =
-        CutPartOut(model, cutter.CutOut(nodes[i]), source, shapes, name,
-                   paths[i], files, options.write, terminal,
+        maker.Make(cutter.CutOut(nodes[i]), name, path_of(i),
                    i + 1 == nodes.size() ? FindPassed(file.model()) : Passed());
     if (!part) {
       result.exit_code = ExitCode::kFindings;
       return result;
     }
-    models.push_back(ModelOf(*part, paths[i]));
+    models.push_back(NewPart(*part));
     parts.push_back(*std::move(part));
   }
-  WriteNewModels(model, options.write, terminal, models, result);
+  WriteNewModels(file, model.inputs(), options.write, terminal, models, result);
 
   result.Line("{}: {}{}", ShownInput(options.model),
               Count(parts.size(), "part"), Ours{plan ? PlanText(*plan) : ""});
@@ -463,7 +482,7 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
       part.Add({{"cost", plan->parts[i].cost},
                 {"bytes_across", plan->parts[i].across}});
     }
-    part.Add(PartMembers(parts[i], models[i]));
+    part.Add(PartMembers(parts[i]));
     list.push_back(std::move(part));
   }
   result.data = Datum::Object({{"file", options.model}});

@@ -89,14 +89,12 @@ std::map<std::string, std::string> NewLocations(const Store& store,
   return names;
 }
 
-// Returns the path.
-std::string WriteRefit(
+void WriteRefit(
     const WeightsOptions& options, const Refitting& refit, const Inputs& inputs,
     const std::vector<std::unique_ptr<const weights::Checkpoint>>& read,
-    Terminal& terminal, Result& result) {
+    Terminal& terminal, Result& result, std::string& path) {
   const ModelFile& file = *refit.model->file();
-  const std::string path =
-      ModelDestination(options.model, options.write, "refit");
+  path = ModelDestination(options.model, options.write, "refit");
   auto locations = NewLocations(refit.store, file.path(), path);
   if (path == "-" && !locations.empty()) {
     Fail(ErrorKind::kOutput,
@@ -109,32 +107,38 @@ std::string WriteRefit(
   std::optional<weights::RefitWriter> made;
   made.emplace(file, refit.store, refit.plan, locations);
   const weights::RefitWriter& writer = *made;
-  DataNames names(path, options.write);
-  const auto preferred = locations;
-  std::vector<NewWeights> data;
-  for (auto& [location, name] : locations) {
-    const std::uint64_t size =
-        refit.store.files().find(location)->second->size();
-    const Produce produce = [&writer, check,
-                             &of = location](wire::Rewrite::Sink& sink) {
-      writer.WriteData(of, sink);
+  const auto size_of = [&](const std::string& location) {
+    return refit.store.files().find(location)->second->size();
+  };
+  const auto numbers_of = [&](const std::string& location) {
+    return [&writer, check, location](wire::Rewrite::Sink& sink) {
+      writer.WriteData(location, sink);
       check();
     };
-    name = names.Take(name, size, produce);
-    data.push_back({JoinPath(ParentFolder(path), name), size, produce});
+  };
+  DataNames names(path, options.write);
+  const auto preferred = locations;
+  for (auto& [location, name] : locations) {
+    name = names.Take(name, size_of(location), numbers_of(location));
   }
   if (locations != preferred) {
     made.emplace(file, refit.store, refit.plan, locations);
   }
-  std::vector<NewModel> models = {{path, writer.new_size(),
-                                   [&](wire::Rewrite::Sink& sink) {
-                                     writer.Write(sink);
-                                     check();
-                                   },
-                                   std::move(data), true, names.Left()}};
-  WriteNewModels(*refit.model, options.write, terminal, models, result, inputs);
-  AddDeed(models.front(), options.write, result);
-  return path;
+  NewModel model = {.path = path,
+                    .size = writer.new_size(),
+                    .produce =
+                        [&](wire::Rewrite::Sink& sink) {
+                          writer.Write(sink);
+                          check();
+                        },
+                    .packs = true,
+                    .left = names.Left()};
+  for (const auto& [location, name] : locations) {
+    model.data.push_back({JoinPath(ParentFolder(path), name), size_of(location),
+                          numbers_of(location)});
+  }
+  WriteNewModel(file, inputs, options.write, terminal, std::move(model),
+                result);
 }
 
 }  // namespace
@@ -143,7 +147,7 @@ Result Refit(const WeightsOptions& options,
              const std::shared_ptr<const TaggedModel>& model,
              Terminal& terminal) {
   const ModelFile& file = *model->file();
-  Inputs inputs;
+  Inputs inputs = model->inputs();
   std::vector<std::unique_ptr<const weights::Checkpoint>> read;
   const auto open = [&](const std::string& path, std::string_view what) {
     if (path.empty()) return static_cast<const weights::Checkpoint*>(nullptr);
@@ -193,7 +197,7 @@ Result Refit(const WeightsOptions& options,
         return request.added.contains(name);
       });
   if ((refused == 0 && !lost) || options.partial) {
-    path = WriteRefit(options, *refit, inputs, read, terminal, result);
+    WriteRefit(options, *refit, inputs, read, terminal, result, path);
   }
   if (!unused.empty()) {
     result.Line("no tensor holds {} of the new checkpoint{}",

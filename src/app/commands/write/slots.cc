@@ -201,7 +201,7 @@ Table SlotTable(const std::shared_ptr<const Slots>& slots) {
 
 Result LoraSlots(const WeightsOptions& options, Terminal& terminal) {
   const Selection selection =
-      SelectNodes(options.model, options.lora_slots, options.source, terminal);
+      SelectNodes(options, options.lora_slots, terminal);
   const TaggedModel& model = selection.model;
   const ModelFile& file = ModelToWrite(model, options.model);
   if (file.model().ir_version() < edit::kLeastIrOfSlots) {
@@ -236,21 +236,19 @@ Result LoraSlots(const WeightsOptions& options, Terminal& terminal) {
         options.model, Ours{ListLines(lines)});
     return result;
   }
-  if (!MayRestOn(products, model, options.model, options.source, terminal,
-                 result)) {
+  if (!MayRestOn(products, model, options, terminal, result)) {
     return result;
   }
   edit::GraphEdit edit(file.model());
   edit::AddSlots(file.model(), slots->list, options.rank, edit,
                  ReleaserOf(file));
   edit.Finish();
-  std::vector<NewModel> models = {
-      {ModelDestination(options.model, options.write, "slots"), edit.new_size(),
-       [&](wire::Rewrite::Sink& sink) { edit.Write(sink); }}};
-  WriteNewModels(model, options.write, terminal, models, result);
   result.Line("{}: {} at {}", options.model, Count(slots->list.size(), "slot"),
               Count(products.size(), "product"));
-  AddDeed(models.front(), options.write, result);
+  const std::string path =
+      ModelDestination(options.model, options.write, "slots");
+  WriteNewModel(file, model.inputs(), options.write, terminal,
+                ModelOf(edit, path), result);
   if (!lines.empty()) {
     result.Line("{} cannot have slots{}", Count(lines.size(), "product"),
                 Ours{ListLines(lines)});
@@ -261,7 +259,7 @@ Result LoraSlots(const WeightsOptions& options, Terminal& terminal) {
   result.Add(table);
   result.data = Datum::Object(
       {{"file", options.model},
-       {"output", models.front().path},
+       {"output", path},
        {"rank", options.rank == 0 ? Datum() : Datum(options.rank)},
        {"slots", table},
        {"refused", std::move(refused)}});

@@ -166,12 +166,10 @@ Result RunScrub(const ScrubOptions& options, Terminal& terminal) {
   AddTexts(options.model, texts, result);
   std::string output;
   if (writes) {
-    edit::ScrubWriter writer(file.model(), texts);
-    output =
-        WriteChanged(options.model, file,
-                     {"scrubbed", writer.new_size(),
-                      [&](wire::Rewrite::Sink& sink) { writer.Write(sink); }},
-                     options.write, terminal, result);
+    const edit::ScrubWriter writer(file.model(), texts);
+    output = ModelDestination(options.model, options.write, "scrubbed");
+    WriteNewModel(file, {}, options.write, terminal, ModelOf(writer, output),
+                  result);
   }
   AddEvidence(options.model, lost, writes && !options.write.dry_run, result);
   result.data = Data(options, texts, lost, output);
@@ -210,10 +208,10 @@ Result RunStrip(const StripOptions& options, Terminal& terminal) {
                         WithThousands(file.file().size() - writer.new_size()) +
                         " bytes of tags"
                   : "no tags found");
-  WriteChanged(options.model, file,
-               {"stripped", writer.new_size(),
-                [&](wire::Rewrite::Sink& sink) { writer.Write(sink); }},
-               options.write, terminal, result);
+  WriteNewModel(file, {}, options.write, terminal,
+                ModelOf(writer, ModelDestination(options.model, options.write,
+                                                 "stripped")),
+                result);
   return result;
 }
 

@@ -421,7 +421,7 @@ Datum ShapeDatum(const sizes::Shapes& shapes, ValueId value) {
 }
 
 Datum Data(const Taps& taps, const TaggedModel& model,
-           const sizes::Shapes& shapes, const NewModel& written,
+           const sizes::Shapes& shapes, const std::string& output,
            const TapOptions& options) {
   const ModuleTree& tree = model.tagging().modules;
   const Model& file = model.model();
@@ -441,7 +441,7 @@ Datum Data(const Taps& taps, const TaggedModel& model,
     return Datum::Object({{"module", tree.Path(one.module)}, {"why", one.why}});
   };
   return Datum::Object({{"file", options.model},
-                        {"output", written.path},
+                        {"output", output},
                         {"taps", ListOf(taps.list, tapped)},
                         {"skipped", ListOf(taps.skipped, skipped)}});
 }
@@ -462,8 +462,7 @@ void WarnOfUntypedTaps(const Taps& taps, const Model& model,
 }  // namespace
 
 Result RunTap(const TapOptions& options, Terminal& terminal) {
-  const TaggedModel model =
-      TaggedModel::Load(options.model, options.source, terminal);
+  const TaggedModel model = TaggedModel::Load(options, terminal);
   const ModelFile& file = ModelToWrite(model, options.model);
   const sizes::Shapes shapes = ShapesOf(file);
   const Taps taps = FindTaps(options, file.model(), model.tagging(), shapes);
@@ -488,8 +487,7 @@ Result RunTap(const TapOptions& options, Terminal& terminal) {
   // A value is that of every module that it leaves.
   std::sort(tapped.begin(), tapped.end());
   tapped.erase(std::unique(tapped.begin(), tapped.end()), tapped.end());
-  if (!MayRestOn(tapped, model, options.model, options.source, terminal,
-                 result)) {
+  if (!MayRestOn(tapped, model, options, terminal, result)) {
     return result;
   }
   edit::GraphEdit edit(file.model());
@@ -499,13 +497,12 @@ Result RunTap(const TapOptions& options, Terminal& terminal) {
   edit.Finish();
   WarnOfUntypedTaps(taps, file.model(), shapes, edit, options.model, terminal);
 
-  std::vector<NewModel> models = {
-      {ModelDestination(options.model, options.write, "tapped"),
-       edit.new_size(), [&](wire::Rewrite::Sink& sink) { edit.Write(sink); }}};
-  WriteNewModels(model, options.write, terminal, models, result);
   AddText(taps, model, shapes, options, result);
-  AddDeed(models.front(), options.write, result);
-  result.data = Data(taps, model, shapes, models.front(), options);
+  const std::string path =
+      ModelDestination(options.model, options.write, "tapped");
+  WriteNewModel(file, model.inputs(), options.write, terminal,
+                ModelOf(edit, path), result);
+  result.data = Data(taps, model, shapes, path, options);
   return result;
 }
 

@@ -202,14 +202,12 @@ Result Rename(const WeightsOptions& options, const TaggedModel& model,
         refused.why);
   }
   Result result;
-  std::vector<NewModel> models = {
-      {ModelDestination(options.model, options.write, "renamed"),
-       renamer.new_size(),
-       [&](wire::Rewrite::Sink& sink) { renamer.Write(sink); }}};
-  WriteNewModels(model, options.write, terminal, models, result);
   result.Line("{}: {} of {} renamed", options.model, renamer.names().size(),
               Count(list.size(), "initializer"));
-  AddDeed(models.front(), options.write, result);
+  const std::string path =
+      ModelDestination(options.model, options.write, "renamed");
+  WriteNewModel(*model.file(), model.inputs(), options.write, terminal,
+                ModelOf(renamer, path), result);
   Datum::List renamed;
   for (const Initializer& tensor : file.initializers()) {
     const std::string name(file.ValueName(tensor.value));
@@ -218,7 +216,7 @@ Result Rename(const WeightsOptions& options, const TaggedModel& model,
     renamed.push_back(Datum::Object({{"from", name}, {"to", at->second}}));
   }
   result.data = Datum::Object({{"file", options.model},
-                               {"output", models.front().path},
+                               {"output", path},
                                {"renamed", std::move(renamed)}});
   return result;
 }
@@ -227,8 +225,8 @@ Result Rename(const WeightsOptions& options, const TaggedModel& model,
 
 Result RunWeights(const WeightsOptions& options, Terminal& terminal) {
   if (!options.lora_slots.empty()) return LoraSlots(options, terminal);
-  const auto model = std::make_shared<const TaggedModel>(
-      TaggedModel::Load(options.model, options.source, terminal));
+  const auto model =
+      std::make_shared<const TaggedModel>(TaggedModel::Load(options, terminal));
   if (model->file() == nullptr) {
     Fail(ErrorKind::kUsage,
          "{}: is a sidecar, which does not list initializers\n  name the model",

@@ -62,7 +62,7 @@ Number CalculateAt(const NodeView& node, const std::vector<Small>& inputs,
 // The numbers that a node computes of numbers, element by element.
 std::optional<Numbers> CalculateAll(const NodeView& node) {
   std::vector<Small> inputs;
-  std::optional<Ints> dims = Ints{};
+  std::optional<Shape> shape = Shape();
   bool uniform = true;
   for (std::size_t i = 0; i < node.inputs(); ++i) {
     const Numbers* const numbers = node.InputNumbers(i);
@@ -79,12 +79,12 @@ std::optional<Numbers> CalculateAll(const NodeView& node) {
     for (std::size_t i = 0; i < node.inputs(); ++i) {
       auto small = node.SmallInput(i);
       if (!small) return std::nullopt;
-      dims = BroadcastInts(*dims, small->dims);
-      if (!dims) return std::nullopt;
+      shape = node.Broadcast(*shape, *node.Input(i));
+      if (!shape) return std::nullopt;
       inputs[i] = std::move(*small);
     }
     for (Small& input : inputs) {
-      auto repeated = Repeated(input, *dims);
+      auto repeated = Repeated(input, *PlainDims(*shape));
       if (!repeated) return std::nullopt;
       input = std::move(*repeated);
     }

@@ -48,6 +48,16 @@ std::optional<std::vector<bool>> Marked(const Ints& axes, std::size_t rank) {
   return marked;
 }
 
+std::optional<Shape> Common(const std::optional<Shape>& a,
+                            const std::optional<Shape>& b) {
+  if (!a || !b || a->size() != b->size()) return std::nullopt;
+  Shape shape = *a;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] != (*b)[i]) shape[i] = kUnknownDim;
+  }
+  return shape;
+}
+
 std::optional<Small> Repeated(const Small& from, const Ints& dims) {
   if (dims.size() < from.dims.size()) return std::nullopt;
   if (dims == from.dims) return from;
@@ -58,21 +68,6 @@ std::optional<Small> Repeated(const Small& from, const Ints& dims) {
       if (from.dims[axis] == 1) index[axis] = 0;
     }
   });
-}
-
-std::optional<Ints> BroadcastInts(const Ints& a, const Ints& b) {
-  Ints dims = a.size() >= b.size() ? a : b;
-  const Ints& shorter = a.size() >= b.size() ? b : a;
-  const std::size_t offset = dims.size() - shorter.size();
-  for (std::size_t i = 0; i < shorter.size(); ++i) {
-    std::int64_t& dim = dims[offset + i];
-    if (dim == 1) {
-      dim = shorter[i];
-    } else if (shorter[i] != 1 && shorter[i] != dim) {
-      return std::nullopt;
-    }
-  }
-  return dims;
 }
 
 namespace {

@@ -63,10 +63,12 @@ Ints FirstAxes(std::size_t count);
 // By axis, whether it is among `axes`; nothing if one is outside.
 std::optional<std::vector<bool>> Marked(const Ints& axes, std::size_t rank);
 
+// What two shapes have in common; nothing if not even the rank.
+std::optional<Shape> Common(const std::optional<Shape>& a,
+                            const std::optional<Shape>& b);
+
 // Repeated to these dimensions, as Expand does it.
 std::optional<Small> Repeated(const Small& from, const Ints& dims);
-// The dimensions of two tensors together; nothing where they do not fit.
-std::optional<Ints> BroadcastInts(const Ints& a, const Ints& b);
 
 using Facts = std::vector<Fact>;  // by output
 using Sizes = std::vector<Dim>;

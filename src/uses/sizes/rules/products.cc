@@ -97,66 +97,72 @@ Facts Recurrent(const NodeView& node) {
 
 }  // namespace shape
 
-EinsumSizes::EinsumSizes(const NodeView& node) {
-  std::string equation;
-  for (const char c : node.attributes().Get("equation").text) {
-    if (c != ' ') equation += c;
-  }
-  const std::size_t arrow = equation.find("->");
-  const std::string inputs = equation.substr(0, arrow);
-  std::map<char, Dim> letters;
+std::optional<EinsumTerms> ReadEinsum(std::string_view equation) {
+  EinsumTerms terms = {.operands = {""}, .result = ""};
+  bool has_result = false;
   std::map<char, int> uses;
+  while (!equation.empty()) {
+    std::string& term = has_result ? terms.result : terms.operands.back();
+    std::size_t length = 1;
+    if (equation.starts_with("->") && !has_result) {
+      has_result = true;
+      length = 2;
+    } else if (equation[0] == ',' && !has_result) {
+      terms.operands.emplace_back();
+    } else if (IsLetter(equation[0])) {
+      term += equation[0];
+      ++uses[equation[0]];
+    } else if (equation.starts_with("...") &&
+               term.find(EinsumTerms::kEllipsis) == std::string::npos) {
+      term += EinsumTerms::kEllipsis;
+      uses[EinsumTerms::kEllipsis] = 1;  // however often it occurs
+      length = 3;
+    } else if (equation[0] != ' ') {
+      return std::nullopt;
+    }
+    equation.remove_prefix(length);
+  }
+  if (!has_result) {
+    // What occurs once, "..." first, then in the order of the alphabet.
+    for (const auto& [letter, count] : uses) {
+      if (count == 1) terms.result += letter;
+    }
+  }
+  return terms;
+}
+
+EinsumSizes::EinsumSizes(const NodeView& node) {
+  const auto terms = ReadEinsum(node.attributes().Get("equation").text);
+  if (!terms || terms->operands.size() < node.inputs()) return;
+  std::map<char, Dim> letters;
   Shape ellipsis;  // the dimensions that "..." stands for
-  std::size_t begin = 0;
   for (std::size_t i = 0; i < node.inputs(); ++i) {
     const Shape* const shape = node.Input(i);
-    if (shape == nullptr || begin > inputs.size()) return;
-    const std::size_t end = std::min(inputs.find(',', begin), inputs.size());
-    const std::string term = inputs.substr(begin, end - begin);
-    begin = end + 1;
+    const std::string& term = terms->operands[i];
     const auto named = static_cast<std::size_t>(
         std::count_if(term.begin(), term.end(), IsLetter));
-    if (named > shape->size()) return;
-    std::size_t axis = 0;
-    for (std::size_t at = 0; at < term.size();) {
-      if (IsLetter(term[at])) {
-        if (axis >= shape->size()) return;
-        const Dim here = (*shape)[axis++];
-        const auto [known, added] = letters.try_emplace(term[at], here);
-        if (!added) known->second = node.BroadcastDim(known->second, here);
-        ++uses[term[at++]];
-      } else if (term.compare(at, 3, "...") == 0) {
-        const std::size_t count = shape->size() - named;
-        const Shape part(
-            shape->begin() + static_cast<std::ptrdiff_t>(axis),
-            shape->begin() + static_cast<std::ptrdiff_t>(axis + count));
-        const auto both = node.Broadcast(ellipsis, part);
+    if (shape == nullptr || named > shape->size()) return;
+    auto axis = shape->begin();
+    for (const char letter : term) {
+      if (letter == EinsumTerms::kEllipsis) {
+        const auto begin = axis;
+        axis += static_cast<std::ptrdiff_t>(shape->size() - named);
+        const auto both = node.Broadcast(ellipsis, Shape(begin, axis));
         if (!both) return;
         ellipsis = *both;
-        axis += count;
-        at += 3;
       } else {
-        return;
+        const auto [known, added] = letters.try_emplace(letter, *axis);
+        if (!added) known->second = node.BroadcastDim(known->second, *axis);
+        ++axis;
       }
     }
   }
-  std::string result;
-  if (arrow != std::string::npos) {
-    result = equation.substr(arrow + 2);
-  } else {
-    // Letters that occur once, in the order of the alphabet.
-    if (equation.find('.') != std::string::npos) result = "...";
-    for (const auto& [letter, count] : uses) {
-      if (count == 1) result += letter;
-    }
-  }
-  for (std::size_t at = 0; at < result.size();) {
-    if (result.compare(at, 3, "...") == 0) {
+  for (const char letter : terms->result) {
+    if (letter == EinsumTerms::kEllipsis) {
       result_.insert(result_.end(), ellipsis.begin(), ellipsis.end());
-      at += 3;
       continue;
     }
-    const auto found = letters.find(result[at++]);
+    const auto found = letters.find(letter);
     if (found == letters.end()) return;
     result_.push_back(found->second);
   }

@@ -4,6 +4,9 @@
 #define ONNX_TAG_USES_SIZES_RULES_RULES_H_
 
 #include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "generated/size_rules.h"
 #include "uses/sizes/rules/node_view.h"
@@ -55,6 +58,18 @@ struct AttentionSizes {
 
 // Nothing where the inputs are unknown.
 std::optional<AttentionSizes> AttentionSizesOf(const NodeView& node);
+
+// An Einsum's equation: of each operand and of the result a letter for each
+// axis.
+struct EinsumTerms {
+  static constexpr char kEllipsis = '.';  // stands for "...", once in a term
+
+  std::vector<std::string> operands;
+  std::string result;
+};
+
+// Nothing where it is no equation.
+std::optional<EinsumTerms> ReadEinsum(std::string_view equation);
 
 // The sizes of an Einsum's letters.
 class EinsumSizes {

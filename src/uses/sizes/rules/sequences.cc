@@ -10,17 +10,6 @@ Facts GivesSequence(Sequence sequence, std::int32_t type) {
            .sequence = std::make_shared<Sequence>(std::move(sequence))}};
 }
 
-// What two shapes have in common; nothing if not even the rank.
-std::optional<Shape> Common(const std::optional<Shape>& a,
-                            const std::optional<Shape>& b) {
-  if (!a || !b || a->size() != b->size()) return std::nullopt;
-  Shape shape = *a;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] != (*b)[i]) shape[i] = kUnknownDim;
-  }
-  return shape;
-}
-
 // A sequence of these tensors, all known.
 Sequence SequenceOf(std::vector<Shape> items) {
   Sequence sequence;
