@@ -209,6 +209,8 @@ class Matcher {
 
   // If names contradict a recipe, it is not used at all.
   double LeastFit(const Match& match) const {
+    // A stage of convolutions can occur in any network.
+    if (file_.is_part && IsConvolutional(file_)) return kNamelessFit;
     // If only `fc` has a name, it agrees with half of the book.
     if (few_names_) return IsConvolutional(file_) ? kNamelessFit : kReplayFit;
     if (match.candidate->names >= kNamesAgree) return kNamedFit;
