@@ -57,11 +57,8 @@ void RunNextCallsAtOnce(const NodeTokens& table, const CallTable& call_table,
     }
     std::size_t last = 0;
     bool is_known = !token.sources.empty();
-    bool is_behind = true;  // a norm or activation that is complete
     for (const NodeTokenId source : token.sources) {
-      const Op whole = table.tokens[source].whole;
       is_known = is_known && runs_in[source] < calls.size();
-      is_behind = is_behind && whole != Op::kNone && whole != token.whole;
       last = std::max(last, runs_in[source]);
     }
     if (!is_known) continue;
@@ -78,7 +75,7 @@ void RunNextCallsAtOnce(const NodeTokens& table, const CallTable& call_table,
     }
     if (begins != nullptr && ops.IsHead(*begins, token.op)) {
       runs_in[id] = next;
-    } else if (takes(begun) && !is_behind) {
+    } else if (takes(begun)) {
       runs_in[id] = last;
     } else if (takes(begins)) {
       runs_in[id] = next;

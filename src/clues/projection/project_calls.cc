@@ -12,14 +12,11 @@
 namespace onnx_tag {
 namespace {
 
-// torch.nn calls its recurrent layers as ONNX does.
-bool IsRecurrent(std::string_view kind) {
-  return Describe(FindOp(kind)).kinds.HasAnyOf(OpKind::kRecurrent);
-}
-
 // Such modules pack their parameters in ways that a file does not keep.
+// torch.nn calls its recurrent layers as ONNX does.
 bool PacksWeights(std::string_view kind) {
-  return IsRecurrent(kind) || kind == "MultiheadAttention";
+  return Describe(FindOp(kind)).kinds.HasAnyOf(OpKind::kRecurrent) ||
+         kind == "MultiheadAttention";
 }
 
 // A step for each module that calls no other.
@@ -110,8 +107,8 @@ class CallProjector {
     IdVector<NodeTokenId, bool> kept(tokens_.size(), false);
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       if (steps_[id] == kNo<StepId>) continue;
-      if (!IsHead(id) && (ops_.WeightOf(tokens_[id].op) < kTelling ||
-                          IsBefore(id) || IsBesideNorm(id))) {
+      if (!IsHead(id) &&
+          (ops_.WeightOf(tokens_[id].op) < kTelling || IsBesideNorm(id))) {
         continue;
       }
       kept[id] = true;
@@ -121,8 +118,8 @@ class CallProjector {
       const NodeTokenId at = queue[i];
       const auto keep = [&](NodeTokenId id, bool reads) {
         if (kept[id] || steps_[id] != steps_[at]) return;
-        if (IsBesideNorm(id) || (reads ? MeetsOthers(id) || IsAfter(id)
-                                       : IsBefore(id) || IsFolding(id))) {
+        if (IsBesideNorm(id) ||
+            (reads ? MeetsOthers(id) || IsAfter(id) : IsBefore(id))) {
           return;
         }
         kept[id] = true;
@@ -147,9 +144,8 @@ class CallProjector {
   }
 
   // Whether it prepares what others made for the module: it joins several
-  // values, adds an axis, transposes one for a Linear, moves one that others
-  // read, too, or pads one that others read or that needs no padding. The
-  // caller does so.
+  // values, adds an axis, transposes one for a Linear, or moves one that others
+  // read, too. The caller does so.
   bool IsBefore(NodeTokenId id) const {
     const auto& sources = tokens_[id].sources;
     const auto is_others = [&](NodeTokenId other) {
@@ -162,9 +158,6 @@ class CallProjector {
     if (passes_by_[id]) return true;
     if (tokens_[id].op == Op::kConcat) return sources.size() > 1;
     if (tokens_[id].op == Op::kUnsqueeze) return true;
-    if (tokens_[id].op == Op::kPad) {
-      return readers_[id].size() != 1 || IsPointwise(readers_[id].front());
-    }
     return tokens_[id].op == Op::kTranspose &&
            calls_[program_.call[steps_[id]]].kind == "Linear";
   }
@@ -200,23 +193,6 @@ class CallProjector {
                                                 readers_[id].end(), is_outside);
     }
     return passing;
-  }
-
-  // Whether its kernel, the smallest dimensions of its weight, is 1.
-  bool IsPointwise(NodeTokenId id) const {
-    return std::any_of(tokens_[id].weights.begin(), tokens_[id].weights.end(),
-                       [](const Shape& shape) {
-                         return shape.size() > 2 &&
-                                std::all_of(shape.begin(), shape.end() - 2,
-                                            [](auto dim) { return dim == 1; });
-                       });
-  }
-
-  // Whether it gives a sequence the axes that a recurrent layer takes: the
-  // caller does so.
-  bool IsFolding(NodeTokenId id) const {
-    return tokens_[id].op == Op::kReshape &&
-           IsRecurrent(calls_[program_.call[steps_[id]]].kind);
   }
 
   // What runs between two modules belongs to the module of unknown class that
@@ -299,19 +275,14 @@ class CallProjector {
         if (steps_[source] == steps_[id]) parts.Join(source, id);
       }
     }
-    // By the first token of a part.
-    IdVector<NodeTokenId, bool> settled(tokens_.size(), false);
-    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
-      if (NameOf(id) != nullptr) settled[parts.Find(id)] = true;
-    }
     IdVector<NodeTokenId, std::string_view> modules(tokens_.size(), "");
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       const StepId step = steps_[id];
       if (step == kNo<StepId>) continue;
       const NodeTokenId first = parts.Find(id);
       modules[id] = first == id ? program_.steps[step].module : modules[first];
-      if (first != id || settled[id]) continue;
-      const NodeTokenId source = MadeBy(id);
+      if (first != id) continue;
+      const NodeTokenId source = OnlySource(tokens_[id]);
       if (source == kNo<NodeTokenId>) continue;
       std::string_view before = modules[source];
       if (const std::string* const name = NameOf(source)) before = *name;
@@ -321,19 +292,6 @@ class CallProjector {
       if (next < calls_.size()) modules[id] = calls_[next].module;
     }
     return modules;
-  }
-
-  // The only token whose result it reads, at most moved; or kNo.
-  NodeTokenId MadeBy(NodeTokenId id) const {
-    constexpr int kMostMoves = 4;
-    NodeTokenId at = OnlySource(tokens_[id]);
-    for (int i = 0;
-         i < kMostMoves && at != kNo<NodeTokenId> &&
-         steps_[at] == kNo<StepId> && NameOf(at) == nullptr && IsLayout(at);
-         ++i) {
-      at = OnlySource(tokens_[at]);
-    }
-    return at;
   }
 
   // Steps that another step may be mistaken for: the next call of the same

@@ -15,8 +15,6 @@ namespace {
 struct ItemOperations {
   std::vector<std::uint64_t> solid;
   std::size_t convolutions = 0;
-  bool ended = false;  // another item has begun since
-  bool torn = false;   // and this item continued after that
 };
 
 class Truster {
@@ -35,7 +33,7 @@ class Truster {
     CollectItems();
     for (const auto& [path, list] : lists_) {
       if (!Repeats(list)) continue;
-      for (const auto& [index, item] : list.items) {
+      for (const auto& [index, item] : list) {
         trusted_.insert(Join(path, {index}));
       }
     }
@@ -43,10 +41,7 @@ class Truster {
   }
 
  private:
-  struct List {
-    std::map<Atom, ItemOperations> items;
-    Atom current = kAnyIndex;
-  };
+  using List = std::map<Atom, ItemOperations>;
 
   void TrustNamed(std::size_t step) {
     const Path& anchor = file_.anchors[steps_[step].token];
@@ -81,13 +76,7 @@ class Truster {
   void Add(const Path& path, const Step& step) {
     for (std::size_t k = 0; k < path.size(); ++k) {
       if (!IsIndex(path[k])) continue;
-      List& list = lists_[First(path, k)];
-      if (list.current != path[k] && list.current != kAnyIndex) {
-        list.items[list.current].ended = true;
-      }
-      list.current = path[k];
-      ItemOperations& item = list.items[path[k]];
-      item.torn = item.torn || item.ended;
+      ItemOperations& item = lists_[First(path, k)][path[k]];
       item.solid.push_back(step.label);
       item.convolutions += step.convolution || step.batch_norm;
     }
@@ -95,12 +84,11 @@ class Truster {
 
   static bool Repeats(const List& list) {
     constexpr std::size_t kLeastSolid = 4;
-    if (list.items.size() < 2) return false;
-    const ItemOperations& first = list.items.begin()->second;
+    if (list.size() < 2) return false;
+    const ItemOperations& first = list.begin()->second;
     std::uint32_t expected = 0;
-    for (const auto& [index, item] : list.items) {
-      if (IndexOf(index) != expected++ || item.torn ||
-          item.solid != first.solid) {
+    for (const auto& [index, item] : list) {
+      if (IndexOf(index) != expected++ || item.solid != first.solid) {
         return false;
       }
     }
@@ -159,7 +147,6 @@ class Replayer {
   Replayed Run() {
     replayed_.tokens.resize(file_.graph.tokens().size());
     paths_ = Decode(program_, alignment_);
-    if (file_.is_part) FindInner();
     for (auto& path : paths_) {
       if (path) path = ToFile(candidate_, *path);
     }
@@ -181,38 +168,6 @@ class Replayer {
   }
 
  private:
-  // The steps between the first and the last parameter of a part. A step
-  // outside belongs to the part only if the module was matched up to its end
-  // there.
-  void FindInner() {
-    const auto& steps = steps_;
-    std::size_t first = 0;
-    while (first < steps.size() && AnchorAt(first).empty()) ++first;
-    std::size_t last = steps.size();
-    while (last > first && AnchorAt(last - 1).empty()) --last;
-    inner_ = {first, last};
-    std::vector<bool> hit(program_.steps.size(), false);
-    for (const std::uint32_t step : match_) {
-      if (step != kNone) hit[step] = true;
-    }
-    const auto light = [&](std::size_t j) {
-      return program_.steps[j].weight == Weight::kLight;
-    };
-    std::size_t begin = 0;
-    while (begin < hit.size() && !hit[begin] && light(begin)) ++begin;
-    std::size_t end = hit.size();
-    while (end > begin && !hit[end - 1] && light(end - 1)) --end;
-    if (begin == hit.size() || !hit[begin]) Forget(0, first);
-    if (end == 0 || !hit[end - 1]) Forget(last, steps.size());
-  }
-
-  void Forget(std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      match_[i] = kNone;
-      paths_[i].reset();
-    }
-  }
-
   Answer& AnswerAt(std::size_t step) {
     return replayed_.tokens[steps_[step].token];
   }
@@ -291,13 +246,9 @@ class Replayer {
     std::size_t solid = 0;
     std::size_t odd = 0;
     std::vector<bool> hit(program_.steps.size(), false);
-    std::vector<bool> again(program_.steps.size(), false);
     for (std::size_t i = alignment_.stretch.begin; i < alignment_.stretch.end;
          ++i) {
-      if (match_[i] != kNone) {
-        again[match_[i]] = hit[match_[i]];
-        hit[match_[i]] = true;
-      }
+      if (match_[i] != kNone) hit[match_[i]] = true;
       if (!steps_[i].solid) continue;
       ++solid;
       odd += match_[i] == kNone;
@@ -315,7 +266,7 @@ class Replayer {
       if (*at || !step.solid || step.batch_norm || !IsInside(j, items))
         continue;
       // The first item may differ; this does not change any index.
-      odd += !(IsInFirstItems(j) && !again[j - 1]);
+      odd += !IsInFirstItems(j);
     }
     return static_cast<double>(odd) <=
            kFewDifferences * static_cast<double>(solid);
@@ -398,7 +349,6 @@ class Replayer {
 
   // Whether nearly all its neighbours are aligned, too.
   bool IsFirm(std::size_t i) const {
-    if (file_.is_part && (i < inner_.begin || i >= inner_.end)) return false;
     constexpr std::size_t kAround = 3;
     const std::size_t begin = i < kAround ? 0 : i - kAround;
     const std::size_t end = std::min(match_.size(), i + kAround + 1);
@@ -448,12 +398,11 @@ class Replayer {
   const Candidate& candidate_;
   const Program& program_;
   const Alignment& alignment_;
-  std::vector<std::uint32_t> match_ = alignment_.match;
+  const std::vector<std::uint32_t>& match_ = alignment_.match;
   const std::vector<Step>& steps_;
   double fit_;
   std::vector<std::optional<Path>> paths_;
   PathSet merged_;   // names of parameters that several items share
-  Stretch inner_;    // of a part
   PathSet trusted_;  // items of lists
   Replayed replayed_;
 };

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "base/text.h"
 #include "clues/recipes/answer/match.h"
 #include "core/hierarchy/name_parts.h"
@@ -40,40 +38,20 @@ File Prepare(const TokenGraph& graph, AtomTable& atoms) {
   return file;
 }
 
-// The number of nodes of aligned operations.
-std::size_t CountPlaced(const File& file, const BookAnswer& answer) {
-  return static_cast<std::size_t>(std::count_if(
-      answer.nodes.begin(), answer.nodes.end(), [&](const NodeAnswer& node) {
-        return node.confidence >= Confidence::kHigh &&
-               file.graph.token_of()[node.node] != kNone;
-      }));
-}
-
-std::size_t CountPlaced(const File& file,
-                        const std::vector<BookAnswer>& parts) {
-  std::size_t count = 0;
-  for (const BookAnswer& part : parts) count += CountPlaced(file, part);
-  return count;
-}
-
-// Whether the parts cover nearly the whole file.
+// Whether aligned operations of the parts cover nearly the whole file.
 bool CoverMost(const File& file, const std::vector<BookAnswer>& parts) {
   std::size_t nodes = 0;
   for (const Token& token : file.graph.tokens()) {
     if (!token.is_echo) nodes += token.nodes.size();
   }
-  return 10 * CountPlaced(file, parts) >= 7 * nodes;
-}
-
-// Whether parts are better than a recipe with a known backbone but another
-// head. The parts cover the same backbone and make no claims about the head.
-bool AreBetter(const File& file, const std::vector<BookAnswer>& parts,
-               const BookAnswer& whole) {
-  return !parts.empty() &&
-         std::all_of(
-             parts.begin(), parts.end(),
-             [&](const BookAnswer& part) { return part.fit >= whole.fit; }) &&
-         10 * CountPlaced(file, parts) >= 8 * CountPlaced(file, whole);
+  std::size_t placed = 0;
+  for (const BookAnswer& part : parts) {
+    for (const NodeAnswer& node : part.nodes) {
+      placed += node.confidence >= Confidence::kHigh &&
+                file.graph.token_of()[node.node] != kNone;
+    }
+  }
+  return 10 * placed >= 7 * nodes;
 }
 
 }  // namespace
@@ -97,7 +75,9 @@ BookAnswer AskBook(const TokenGraph& graph, const Book& book) {
   if (fits && (answer.foreign == 0 || answer.fit >= kWholeFit)) return answer;
   std::vector<BookAnswer> parts = MatchParts(file, book, atoms);
   if (fits) {
-    if (!AreBetter(file, parts, answer)) return answer;
+    // A known backbone with another head. The parts cover the same backbone
+    // and make no claims about the head.
+    if (parts.empty()) return answer;
     answer = BookAnswer();
   } else if (!CoverMost(file, parts)) {
     BookAnswer roles = MatchRoles(file, book, atoms);

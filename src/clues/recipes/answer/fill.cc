@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <initializer_list>
 #include <string_view>
 
 #include "base/text.h"
@@ -47,7 +46,7 @@ class TokenFiller {
     const bool b_ends = FactsOf(tokens_[after].label).leaf;
     if (a == b && !a_ends) return a;
     if (!a_ends && !b_ends) {
-      return StartsWith(a, b) ? a : StartsWith(b, a) ? b : CommonPath(a, b);
+      return CommonPath(a, b);
     }
     if (!b_ends) return b;
     if (!a_ends) return a;
@@ -139,20 +138,16 @@ class SidePlacer {
   }
 
   // The module that makes an input of `reader`: the caller makes the index of
-  // an embedding and the input of a leaf.
+  // an embedding.
   Path Reader(NodeId reader, ValueId value) const {
     Path path = *answers_[reader].path;
     if (path.empty()) return path;
     const auto inputs = model_.Inputs(reader);
-    const bool is_index = flow_.facts().ops[reader] == Op::kGather &&
-                          !file_.graph.anchors()[reader].empty() &&
-                          inputs.size() > 1 && inputs[1] == value;
-    const std::uint32_t token = file_.graph.token_of()[reader];
-    const bool is_input =
-        token != kNone && !inputs.empty() && inputs[0] == value &&
-        IsOneOf(file_.graph.tokens()[token].label, {"CONV", "LIN"}) &&
-        file_.graph.tokens()[token].main_node() == reader;
-    if (is_index || is_input) path.pop_back();
+    if (flow_.facts().ops[reader] == Op::kGather &&
+        !file_.graph.anchors()[reader].empty() && inputs.size() > 1 &&
+        inputs[1] == value) {
+      path.pop_back();
+    }
     return path;
   }
 
@@ -176,8 +171,7 @@ IdVector<NodeId, Answer> SpreadToNodes(const File& file,
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const Token& token = file.graph.tokens()[i];
     for (const NodeId node : token.nodes) {
-      // Only if the fused node has no other answer.
-      if (!token.is_echo || !answers[node].path) answers[node] = tokens[i];
+      if (!token.is_echo) answers[node] = tokens[i];
     }
   }
   for (const auto& [node, answer] : replayed.sides) {

@@ -19,15 +19,6 @@ struct BelowModule {
 Path OwnerOfAll(const std::set<Path>& paths) {
   Path owner = *paths.begin();
   for (const Path& path : paths) owner.resize(CommonLength(owner, path));
-  // A list has no operations of its own.
-  if (!owner.empty() && !IsIndex(owner.back())) {
-    for (const Path& path : paths) {
-      if (path.size() > owner.size() && IsIndex(path[owner.size()])) {
-        owner.pop_back();
-        break;
-      }
-    }
-  }
   return owner;
 }
 
@@ -40,6 +31,7 @@ Path FillRole(const Path& role, const BelowModule& below) {
        ++k) {
     owner.pop_back();
   }
+  // A list has no operations of its own.
   while (!owner.empty() && !IsIndex(owner.back()) &&
          std::any_of(below.parameters.begin(), below.parameters.end(),
                      [&](const Path& path) {
