@@ -51,7 +51,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   // Far from the depth that the reader refuses and this comparison survives.
   const std::string_view text(reinterpret_cast<const char*>(data),
                               std::min<std::size_t>(size, 900));
-  const json expected = json::parse(text, nullptr, false);
+  // nlohmann_json takes a NUL for the end.
+  const json expected = text.find('\0') == text.npos
+                            ? json::parse(text, nullptr, false)
+                            : json(json::value_t::discarded);
   try {
     Reader reader(text);
     if (Read(reader) != expected) std::abort();

@@ -12,6 +12,7 @@ namespace {
 
 // Scores for agreement, relative to the weight of a match.
 constexpr float kSameWeights = 1.5F;
+constexpr float kOtherWeights = -3.0F;
 constexpr float kOneHasMatrix = -0.3F;
 constexpr float kSameShape = 0.3F;
 constexpr float kOtherShape = -0.3F;
@@ -165,10 +166,17 @@ class StepMatcher {
            kSameSources * static_cast<float>(same) / static_cast<float>(asked);
   }
 
+  // Many modules have a bias of the same size: if both have a matrix, matrices
+  // decide.
   static bool SameWeights(const NodeToken& token, const RunStep& step) {
-    return std::find_first_of(token.weights.begin(), token.weights.end(),
-                              step.weights.begin(),
-                              step.weights.end()) != token.weights.end();
+    const std::size_t least =
+        HasMatrix(token.weights) && HasMatrix(step.weights) ? 2 : 0;
+    for (const Shape& a : token.weights) {
+      for (const Shape& b : step.weights) {
+        if (a == b && a.size() >= least) return true;
+      }
+    }
+    return false;
   }
 
   // 1 if all sizes that both know are equal; -1 if the numbers of elements
@@ -222,6 +230,9 @@ class StepMatcher {
     if (!token.weights.empty() && !step.weights.empty()) {
       if (SameWeights(token, step)) {
         score += kSameWeights * std::min(weight, 1.0F);
+      } else if (element.heads && HasMatrix(token.weights) &&
+                 HasMatrix(step.weights)) {
+        score += kOtherWeights;
       }
     } else if (element.heads &&
                HasMatrix(token.weights) != HasMatrix(step.weights)) {

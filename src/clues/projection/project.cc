@@ -152,10 +152,11 @@ class Projector {
     std::for_each(gap.rbegin(), gap.rend(), join);
     std::for_each(gap.begin(), gap.end(), join);
     std::vector<NodeId> nodes;
-    std::copy_if(
-        gap.begin(), gap.end(), std::back_inserter(nodes), [&](NodeId node) {
-          return joined_[node] == module && !IsReadOutside(node, module);
-        });
+    std::copy_if(gap.begin(), gap.end(), std::back_inserter(nodes),
+                 [&](NodeId node) {
+                   return joined_[node] == module && !ReadsMatrix(node) &&
+                          !IsReadOutside(node, module);
+                 });
     return nodes;
   }
 
@@ -170,6 +171,12 @@ class Projector {
       return !outside && --left > 0;
     });
     return outside;
+  }
+
+  // A layer that tools have moved is not a part of what it stands beside.
+  bool ReadsMatrix(NodeId node) const {
+    const NodeTokenId id = table_.by_node[node];
+    return id != kNo<NodeTokenId> && HasMatrix(tokens_[id].weights);
   }
 
   bool HasNeighbourIn(NodeId node, ModuleId module) const {

@@ -275,14 +275,19 @@ class CallProjector {
         if (steps_[source] == steps_[id]) parts.Join(source, id);
       }
     }
+    // By the first token of a part.
+    IdVector<NodeTokenId, bool> settled(tokens_.size(), false);
+    for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
+      if (NameOf(id) != nullptr) settled[parts.Find(id)] = true;
+    }
     IdVector<NodeTokenId, std::string_view> modules(tokens_.size(), "");
     for (const NodeTokenId id : AllIds<NodeTokenId>(tokens_.size())) {
       const StepId step = steps_[id];
       if (step == kNo<StepId>) continue;
       const NodeTokenId first = parts.Find(id);
       modules[id] = first == id ? program_.steps[step].module : modules[first];
-      if (first != id) continue;
-      const NodeTokenId source = OnlySource(tokens_[id]);
+      if (first != id || settled[id]) continue;
+      const NodeTokenId source = MadeBy(id);
       if (source == kNo<NodeTokenId>) continue;
       std::string_view before = modules[source];
       if (const std::string* const name = NameOf(source)) before = *name;
@@ -292,6 +297,19 @@ class CallProjector {
       if (next < calls_.size()) modules[id] = calls_[next].module;
     }
     return modules;
+  }
+
+  // The only token whose result it reads, at most moved; or kNo.
+  NodeTokenId MadeBy(NodeTokenId id) const {
+    constexpr int kMostMoves = 4;
+    NodeTokenId at = OnlySource(tokens_[id]);
+    for (int i = 0;
+         i < kMostMoves && at != kNo<NodeTokenId> &&
+         steps_[at] == kNo<StepId> && NameOf(at) == nullptr && IsLayout(at);
+         ++i) {
+      at = OnlySource(tokens_[at]);
+    }
+    return at;
   }
 
   // Steps that another step may be mistaken for: the next call of the same

@@ -8,6 +8,12 @@
 namespace onnx_tag {
 namespace {
 
+// An operation that uses only the shape of its argument depends on no data.
+bool ReadsShapeOnly(std::string_view op) {
+  return op.ends_with("_like") || op.starts_with("new_") ||
+         op.starts_with("sym_");
+}
+
 // Facts about a tensor.
 struct Flow {
   StepId step = kNo<StepId>;  // that made it
@@ -76,12 +82,14 @@ class StepMaker {
   }
 
   void Read(const RecordedOperation& operation, StepId id, RunStep& step) {
+    const bool shape_only = ReadsShapeOnly(operation.op);
     bool depends_on_input = false;
     bool only_weights = !operation.inputs.empty();
     for (const FlowId input : operation.inputs) {
       Read(input, id, step);
       const Flow& flow = flows_[input];
-      depends_on_input = depends_on_input || DependsOnInput(input);
+      depends_on_input =
+          depends_on_input || (!shape_only && DependsOnInput(input));
       only_weights = only_weights && flow.weight;
     }
     step.depends_on_input = step.depends_on_input || depends_on_input;
