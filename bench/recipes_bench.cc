@@ -154,9 +154,10 @@ class Bench {
       const auto at = truth.find(node.node);
       if (at == truth.end()) continue;
       Score& score = kinds_[fmt::format(
-          "{} {}{}{} fit {:.2f} names {}", node.because,
-          node.confirmed ? "confirmed" : "-", node.cut ? " cut" : "",
-          node.in_list ? " in list" : "", std::floor(answer.fit * 20) / 20,
+          "{} {}{}{}{} fit {:.2f} names {}", node.because,
+          node.confirmed ? "confirmed" : "-", node.tied ? " tied" : "",
+          node.cut ? " cut" : "", node.in_list ? " in list" : "",
+          std::floor(answer.fit * 20) / 20,
           answer.names >= 0.65  ? "good"
           : answer.names >= 0.3 ? "fair"
                                 : "bad")];

@@ -24,7 +24,6 @@ printf '%-10s %8s %12s %8s %8s %7s\n' target seconds executions edges features f
 for target in "${targets[@]}"; do
   seeds=tests/fuzz/corpus/$target
   [ -d "$seeds" ] || seeds=tests/fuzz/corpus/model
-  [ "$target" != json ] || seeds=tests/fuzz/corpus/sidecar
   corpus=build-fuzz/corpus/$target
   log=build-fuzz/logs/$target.log
   # What reads texts and single messages reaches every line with small inputs.

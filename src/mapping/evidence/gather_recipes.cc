@@ -100,7 +100,7 @@ Confidence MostOf(const BookAnswer& answer, bool is_part) {
 
 Confidence LevelOf(const BookAnswer& answer, bool is_part,
                    const NodeAnswer& node) {
-  if (answer.roles_only || node.cut) return Confidence::kLow;
+  if (answer.roles_only || node.tied || node.cut) return Confidence::kLow;
   if ((answer.nameless || answer.one_of_many) && !node.confirmed) {
     return Confidence::kLow;
   }

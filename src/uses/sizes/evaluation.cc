@@ -77,6 +77,7 @@ bool Evaluation::IsReady(SymbolId id) const {
 // A definition refers to earlier symbols, and these to others: a chain may be
 // as long as the file, so what waits is on a list and not on the stack.
 Dim Evaluation::ValueOf(SymbolId id) const {
+  if (IsReady(id)) return values_[Index(id)];
   std::vector<SymbolId> waiting = {id};
   while (!waiting.empty()) {
     const SymbolId next = waiting.back();

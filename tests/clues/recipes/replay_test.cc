@@ -74,6 +74,41 @@ TEST(Replay, ListsOfBlocksWithOneConvolutionMayHaveAnotherLength) {
   EXPECT_EQ(Ask(few, book), few.modules);
 }
 
+// Blocks of two convolutions each, without a name, in `list`; then other
+// things.
+Stack Nameless(int blocks, const std::string& list,
+               const std::vector<std::string>& others) {
+  Stack stack;
+  std::string at = "x";
+  for (int i = 0; i < blocks; ++i) {
+    const std::string id = std::to_string(i);
+    const std::string block = list + "." + id;
+    for (const std::string part : {"a", "b"}) {
+      stack.tensors.emplace_back("9" + id + (part == "a" ? "1" : "2"), 4);
+      stack.Node(
+          "Conv " + at + " " + stack.tensors.back().first + " -> " + part + id,
+          block + ".conv_" + part);
+      stack.Node("Relu " + part + id + " -> r" + part + id, block);
+      at = "r" + part + id;
+    }
+  }
+  for (const std::string& op : others) {
+    stack.Node(op + " " + at + " -> " + at + op, "after");
+    at += op;
+  }
+  return stack;
+}
+
+TEST(Match, WithoutNamesItIsTheRecipeThatDoesNothingElse) {
+  ListBook book =
+      BookOf(Nameless(3, "right", {"GlobalAveragePool", "Flatten"}));
+  const Stack deep =
+      Nameless(30, "wrong", {"Resize", "Sigmoid", "Resize", "Sigmoid", "Tanh"});
+  book.Add(SmallModel(deep.lines, deep.tensors).Record(deep.modules));
+  const Stack file = Nameless(30, "right", {"GlobalAveragePool", "Flatten"});
+  EXPECT_EQ(Ask(file, book), file.modules);
+}
+
 // Every second layer is told the shape that something else asked for.
 Stack WithShapes(bool computed, bool longer) {
   Stack stack;

@@ -89,12 +89,14 @@ std::map<std::string, std::string> NewLocations(const Store& store,
   return names;
 }
 
-void WriteRefit(
+// Returns the path.
+std::string WriteRefit(
     const WeightsOptions& options, const Refitting& refit, const Inputs& inputs,
     const std::vector<std::unique_ptr<const weights::Checkpoint>>& read,
-    Terminal& terminal, Result& result, std::string& path) {
+    Terminal& terminal, Result& result) {
   const ModelFile& file = *refit.model->file();
-  path = ModelDestination(options.model, options.write, "refit");
+  const std::string path =
+      ModelDestination(options.model, options.write, "refit");
   auto locations = NewLocations(refit.store, file.path(), path);
   if (path == "-" && !locations.empty()) {
     Fail(ErrorKind::kOutput,
@@ -139,6 +141,7 @@ void WriteRefit(
   }
   WriteNewModel(file, inputs, options.write, terminal, std::move(model),
                 result);
+  return path;
 }
 
 }  // namespace
@@ -197,7 +200,7 @@ Result Refit(const WeightsOptions& options,
         return request.added.contains(name);
       });
   if ((refused == 0 && !lost) || options.partial) {
-    WriteRefit(options, *refit, inputs, read, terminal, result, path);
+    path = WriteRefit(options, *refit, inputs, read, terminal, result);
   }
   if (!unused.empty()) {
     result.Line("no tensor holds {} of the new checkpoint{}",

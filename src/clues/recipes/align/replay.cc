@@ -15,6 +15,8 @@ namespace {
 struct ItemOperations {
   std::vector<std::uint64_t> solid;
   std::size_t convolutions = 0;
+  bool ended = false;  // another item has begun since
+  bool torn = false;   // and this item continued after that
 };
 
 class Truster {
@@ -33,7 +35,7 @@ class Truster {
     CollectItems();
     for (const auto& [path, list] : lists_) {
       if (!Repeats(list)) continue;
-      for (const auto& [index, item] : list) {
+      for (const auto& [index, item] : list.items) {
         trusted_.insert(Join(path, {index}));
       }
     }
@@ -41,7 +43,10 @@ class Truster {
   }
 
  private:
-  using List = std::map<Atom, ItemOperations>;
+  struct List {
+    std::map<Atom, ItemOperations> items;
+    Atom current = kAnyIndex;
+  };
 
   void TrustNamed(std::size_t step) {
     const Path& anchor = file_.anchors[steps_[step].token];
@@ -76,7 +81,13 @@ class Truster {
   void Add(const Path& path, const Step& step) {
     for (std::size_t k = 0; k < path.size(); ++k) {
       if (!IsIndex(path[k])) continue;
-      ItemOperations& item = lists_[First(path, k)][path[k]];
+      List& list = lists_[First(path, k)];
+      if (list.current != path[k] && list.current != kAnyIndex) {
+        list.items[list.current].ended = true;
+      }
+      list.current = path[k];
+      ItemOperations& item = list.items[path[k]];
+      item.torn = item.torn || item.ended;
       item.solid.push_back(step.label);
       item.convolutions += step.convolution || step.batch_norm;
     }
@@ -84,11 +95,12 @@ class Truster {
 
   static bool Repeats(const List& list) {
     constexpr std::size_t kLeastSolid = 4;
-    if (list.size() < 2) return false;
-    const ItemOperations& first = list.begin()->second;
+    if (list.items.size() < 2) return false;
+    const ItemOperations& first = list.items.begin()->second;
     std::uint32_t expected = 0;
-    for (const auto& [index, item] : list) {
-      if (IndexOf(index) != expected++ || item.solid != first.solid) {
+    for (const auto& [index, item] : list.items) {
+      if (IndexOf(index) != expected++ || item.torn ||
+          item.solid != first.solid) {
         return false;
       }
     }

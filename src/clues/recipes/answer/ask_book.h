@@ -21,6 +21,7 @@ struct NodeAnswer {
   Confidence confidence = Confidence::kLow;
   std::string_view because;  // what its module does: "runs this operation"
   bool cut = false;          // shortened at a list whose index is unknown
+  bool tied = false;         // recipes that fit equally well disagree
   bool confirmed = false;    // a parameter of this file is in the module
   bool in_list = false;      // its path has an index
   bool activation = false;

@@ -37,6 +37,9 @@ constexpr double kNamesOverlap = 0.2;
 // To use roles, at least this share of operations must have names.
 constexpr double kNamedForRoles = 0.3;
 constexpr double kRolesFit = 0.6;
+// With a smaller fit, a part makes no claims about tokens between aligned
+// operations. The roles of the whole file may place them.
+constexpr double kGoodPartFit = 0.9;
 // With this fit, no other recipe is likely to be better.
 constexpr double kFitOfSame = 0.97;
 constexpr double kNearRank = 0.05;
@@ -86,9 +89,10 @@ std::size_t CountAnchors(const File& file) {
 }
 
 // The answers of recipes that fit equally well: the majority's, without one
-// the common ancestor.
-Replayed Vote(const std::vector<Replayed>& votes) {
+// the common ancestor. Sets `tied`, by token, if two differ.
+Replayed Vote(const std::vector<Replayed>& votes, std::vector<bool>& tied) {
   Replayed decided = votes.front();
+  tied.assign(decided.tokens.size(), false);
   for (std::size_t i = 0; i < decided.tokens.size(); ++i) {
     std::map<Path, std::size_t> counts;
     std::size_t all = 0;
@@ -98,6 +102,7 @@ Replayed Vote(const std::vector<Replayed>& votes) {
       ++all;
     }
     if (all == 0) continue;
+    tied[i] = counts.size() > 1;
     Path common = counts.begin()->first;
     for (const auto& [path, count] : counts) {
       common.resize(CommonLength(common, path));
@@ -112,6 +117,19 @@ Replayed Vote(const std::vector<Replayed>& votes) {
   }
   for (const Replayed& vote : votes) {
     decided.sides.insert(vote.sides.begin(), vote.sides.end());
+  }
+  for (auto& [node, answer] : decided.sides) {
+    std::map<Path, std::size_t> counts;
+    for (const Replayed& vote : votes) {
+      const auto at = vote.sides.find(node);
+      if (at != vote.sides.end()) ++counts[*at->second.path];
+    }
+    std::size_t most = counts[*answer.path];
+    for (const auto& [path, count] : counts) {
+      if (count <= most) continue;
+      most = count;
+      answer.path = path;
+    }
   }
   return decided;
 }
@@ -232,10 +250,28 @@ class Matcher {
         names = matches_.back().candidate->names;
       }
     }
-    std::stable_sort(matches_.begin(), matches_.end(),
-                     [](const Match& a, const Match& b) {
-                       return a.alignment.score > b.alignment.score;
+    SortByScore(matches_);
+  }
+
+  // If scores are equal, the simpler model is more likely.
+  void SortByScore(std::vector<Match>& matches) const {
+    const auto modules = [](const Match& match) {
+      return match.candidate->recipe.modules.size();
+    };
+    std::stable_sort(matches.begin(), matches.end(),
+                     [&](const Match& a, const Match& b) {
+                       return Worth(a) != Worth(b) ? Worth(a) > Worth(b)
+                                                   : modules(a) < modules(b);
                      });
+  }
+
+  // Without names, a recipe with additional operations gets a lower value.
+  double Worth(const Match& match) const {
+    constexpr double kOtherThings = 0.1;
+    const auto score = static_cast<double>(match.alignment.score);
+    return few_names_
+               ? score * (1 - kOtherThings * (1 - match.candidate->grams))
+               : score;
   }
 
   Query MakeQuery(std::span<const Step> steps,
@@ -306,16 +342,38 @@ class Matcher {
       classes_.Add(*match.candidate);
       AddOwners(*match.candidate, owners);
     }
-    Replayed decided = Vote(votes);
+    std::vector<bool> tied;
+    Replayed decided = Vote(votes, tied);
     AddSides(decided);
+    for (std::size_t i = 0; i < decided.tokens.size(); ++i) {
+      if (!decided.tokens[i].path && !file_.anchors[i].empty()) {
+        decided.tokens[i] = {file_.anchors[i], Confidence::kCertain, kRunsIt};
+      }
+    }
     FillTokens(file_, owners, decided.tokens);
-    return Report(best, SpreadToNodes(file_, decided.tokens, decided), false);
+    if (file_.is_part) ForgetOutside(best, decided.tokens);
+    return Report(best, SpreadToNodes(file_, decided.tokens, decided), tied,
+                  false);
+  }
+
+  // Removes the answers before and after a part.
+  void ForgetOutside(const Match& match, std::vector<Answer>& tokens) const {
+    const auto& steps = file_.StepsIn(match.order);
+    std::vector<bool> inside(tokens.size(), false);
+    const Stretch& stretch = match.alignment.stretch;
+    for (std::size_t i = stretch.begin; i < stretch.end; ++i) {
+      inside[steps[i].token] = true;
+    }
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      const bool vague =
+          tokens[i].confidence == Confidence::kLow && match.fit < kGoodPartFit;
+      if (!inside[i] || vague) tokens[i] = {};
+    }
   }
 
   bool IsTied(const Match& match) const {
-    const auto best = static_cast<double>(matches_.front().alignment.score);
-    return static_cast<double>(match.alignment.score) >
-           best - std::max<double>(kUnit, kTie * best);
+    const double best = Worth(matches_.front());
+    return Worth(match) > best - std::max<double>(kUnit, kTie * best);
   }
 
   // If this file computes shapes that are constants in the best recipe, or
@@ -381,7 +439,7 @@ class Matcher {
       if (token.is_echo) continue;
       for (const NodeId node : token.nodes) answers[node] = roles[i];
     }
-    return Report(best, answers, true);
+    return Report(best, answers, std::vector<bool>(roles.size(), false), true);
   }
 
   static std::string NameOf(const Candidate& candidate) {
@@ -424,7 +482,7 @@ class Matcher {
   }
 
   BookAnswer Report(const Match& best, IdVector<NodeId, Answer> answers,
-                    bool roles_only) const {
+                    const std::vector<bool>& tied, bool roles_only) const {
     RemoveAbsent(*best.candidate, answers);
     BookAnswer report;
     report.recipe = NameOf(*best.candidate);
@@ -446,11 +504,12 @@ class Matcher {
       const Answer& answer = answers[node];
       if (!answer.path) continue;
       const std::uint32_t token = file_.graph.token_of()[node];
+      const bool is_token = token != kNone;
       report.nodes.push_back(
           {node, atoms_.Text(*answer.path), answer.confidence, answer.because,
-           answer.cut, file_.known.contains(*answer.path),
-           HasIndex(*answer.path),
-           token != kNone && file_.graph.tokens()[token].is_activation});
+           answer.cut, is_token && tied[token],
+           file_.known.contains(*answer.path), HasIndex(*answer.path),
+           is_token && file_.graph.tokens()[token].is_activation});
     }
     NameClasses(answers, report);
     return report;
