@@ -5,8 +5,7 @@
 //   line.Flag("--files", options.files);
 //   line.Value("--model", options.model, "GLOB");
 //   if (!line.Parse(argc, argv, options.truth)) return line.Usage();
-#ifndef ONNX_TAG_BENCH_COMMAND_LINE_H_
-#define ONNX_TAG_BENCH_COMMAND_LINE_H_
+#pragma once
 
 #include <cstddef>
 #include <functional>
@@ -47,5 +46,3 @@ class CommandLine {
 };
 
 }  // namespace onnx_tag::bench
-
-#endif  // ONNX_TAG_BENCH_COMMAND_LINE_H_

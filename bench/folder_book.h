@@ -1,8 +1,7 @@
 // A part of the built-in recipe book, or a book made on the spot from a folder
 // of exports with known answers: FOLDER/<family>/<recipe>.onnx beside
 // FOLDER/<family>/<recipe>.truth.tsv.
-#ifndef ONNX_TAG_BENCH_FOLDER_BOOK_H_
-#define ONNX_TAG_BENCH_FOLDER_BOOK_H_
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -69,5 +68,3 @@ class FolderBook : public recipes::Book {
 std::string FamilyOf(std::string name);
 
 }  // namespace onnx_tag::bench
-
-#endif  // ONNX_TAG_BENCH_FOLDER_BOOK_H_

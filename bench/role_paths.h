@@ -1,6 +1,5 @@
 // Whether role paths (/Model/Encoder/Layer.0) are what the true classes give.
-#ifndef ONNX_TAG_BENCH_ROLE_PATHS_H_
-#define ONNX_TAG_BENCH_ROLE_PATHS_H_
+#pragma once
 
 #include <map>
 #include <string>
@@ -32,5 +31,3 @@ RolePathScore ScoreRolePaths(const Tagging& tagging,
                              const std::map<std::string, std::string>& classes);
 
 }  // namespace onnx_tag::bench
-
-#endif  // ONNX_TAG_BENCH_ROLE_PATHS_H_

@@ -1,6 +1,5 @@
 // What the programs that score have to say in common.
-#ifndef ONNX_TAG_BENCH_SCORE_REPORT_H_
-#define ONNX_TAG_BENCH_SCORE_REPORT_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -21,5 +20,3 @@ int CheckFloors(const std::string& file,
                 const std::map<std::string, Score>& by_variant);
 
 }  // namespace onnx_tag::bench
-
-#endif  // ONNX_TAG_BENCH_SCORE_REPORT_H_

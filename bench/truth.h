@@ -1,7 +1,6 @@
 // Models whose answers are known: <model>/<variant>.onnx beside
 // <model>/<variant>.truth.tsv, and how a tagging is scored against them.
-#ifndef ONNX_TAG_BENCH_TRUTH_H_
-#define ONNX_TAG_BENCH_TRUTH_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -74,5 +73,3 @@ std::string Percent(std::uint64_t part, std::uint64_t whole);
 std::string Generic(std::string_view path);
 
 }  // namespace onnx_tag::bench
-
-#endif  // ONNX_TAG_BENCH_TRUTH_H_

@@ -83,8 +83,7 @@ function(onnx_tag_fields schema header)
   math(EXPR count "${count} + 1")
   get_filename_component(file ${schema} NAME)
   file(CONFIGURE OUTPUT ${header} @ONLY CONTENT "// Field numbers of the ONNX specification. Made by CMake from ${file}.
-#ifndef ONNX_TAG_MODEL_ONNX_FIELDS_H_
-#define ONNX_TAG_MODEL_ONNX_FIELDS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -111,7 +110,5 @@ inline constexpr FieldInfo kAllFields[] = {
 ${table}};
 
 }  // namespace onnx_tag::onnx
-
-#endif  // ONNX_TAG_MODEL_ONNX_FIELDS_H_
 ")
 endfunction()

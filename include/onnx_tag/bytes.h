@@ -1,6 +1,5 @@
 // Bytes of a file, and where the messages are that are nested in it.
-#ifndef ONNX_TAG_BYTES_H_
-#define ONNX_TAG_BYTES_H_
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -25,5 +24,3 @@ static_assert(sizeof(Message) <= 24);
 
 }  // namespace wire
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_BYTES_H_

@@ -4,8 +4,7 @@
 // catches it (a batch: once per file) and prints `onnx-tag: <what>`. The kind
 // decides the exit code. A message says what is wrong and, after a line break
 // and two spaces, what to do.
-#ifndef ONNX_TAG_ERROR_H_
-#define ONNX_TAG_ERROR_H_
+#pragma once
 
 #include <stdexcept>
 #include <string>
@@ -46,5 +45,3 @@ template <typename... Args>
 }
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_ERROR_H_

@@ -7,8 +7,7 @@
 //
 // A module stores its own atom and its parent, not its path. So a chain of
 // 100,000 modules needs a few megabytes; the paths would need 5 GB.
-#ifndef ONNX_TAG_HIERARCHY_H_
-#define ONNX_TAG_HIERARCHY_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -214,5 +213,3 @@ inline ModuleTree::ChildRange ModuleTree::Children(ModuleId id) const {
 }
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_HIERARCHY_H_

@@ -1,6 +1,5 @@
 // Dense ids that index vectors: `enum class NodeId : uint32_t {}`.
-#ifndef ONNX_TAG_IDS_H_
-#define ONNX_TAG_IDS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -86,5 +85,3 @@ class AllIds {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_IDS_H_

@@ -2,8 +2,7 @@
 //
 // The bytes are not copied (they are in a mapped file, or in a string of
 // another owner).
-#ifndef ONNX_TAG_INTERNER_H_
-#define ONNX_TAG_INTERNER_H_
+#pragma once
 
 #include <algorithm>
 #include <cstddef>
@@ -151,5 +150,3 @@ class Interner {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_INTERNER_H_

@@ -6,8 +6,7 @@
 // wins. A node without a claim stays untagged.
 //
 //   const Tagging tagging = MapNodes(model, options, facts);
-#ifndef ONNX_TAG_MAPPING_H_
-#define ONNX_TAG_MAPPING_H_
+#pragma once
 
 #include <memory>
 #include <span>
@@ -116,5 +115,3 @@ std::span<const StrategyInfo> Strategies();
 bool HasFxMetadata(const Model& model);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_MAPPING_H_

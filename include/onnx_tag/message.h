@@ -1,6 +1,5 @@
 // Sentences that are safe to print, whatever the names in them contain.
-#ifndef ONNX_TAG_MESSAGE_H_
-#define ONNX_TAG_MESSAGE_H_
+#pragma once
 
 #include <fmt/core.h>
 
@@ -63,5 +62,3 @@ std::string Message(message::Format<std::type_identity_t<Args>...> format,
 }
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_MESSAGE_H_

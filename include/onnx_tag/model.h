@@ -8,8 +8,7 @@
 //
 //   const Model model = ReadModel(bytes);
 //   for (NodeId id : model.Nodes()) Use(model[id].name, model.Inputs(id));
-#ifndef ONNX_TAG_MODEL_H_
-#define ONNX_TAG_MODEL_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -253,5 +252,3 @@ Model ReadModel(Bytes bytes, const Release& release = {},
                 const Fetch& fetch = {});
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_MODEL_H_

@@ -3,8 +3,7 @@
 //
 //   const Tagging tagging = MapNodes(model, {});
 //   for (NodeId node : FindNodes(model, tagging, "type=attention and layer=0"))
-#ifndef ONNX_TAG_QUERY_H_
-#define ONNX_TAG_QUERY_H_
+#pragma once
 
 #include <string_view>
 #include <vector>
@@ -19,5 +18,3 @@ std::vector<NodeId> FindNodes(const Model& model, const Tagging& tagging,
                               std::string_view query);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_QUERY_H_

@@ -5,8 +5,7 @@
 //
 //   const Recording recording = ReadRecording(json);
 //   for (const RecordedOperation& op : recording.trace.operations) ...
-#ifndef ONNX_TAG_RECORDING_H_
-#define ONNX_TAG_RECORDING_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -87,5 +86,3 @@ struct Recording {
 Recording ReadRecording(std::string_view json);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_RECORDING_H_

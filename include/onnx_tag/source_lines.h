@@ -1,8 +1,7 @@
 // The lines of Python code that made the nodes of a model.
 //
 //   if (const auto line = tagging.lines.Of(node)) Use(line->file, line->line);
-#ifndef ONNX_TAG_SOURCE_LINES_H_
-#define ONNX_TAG_SOURCE_LINES_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -90,5 +89,3 @@ class SourceLines {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_SOURCE_LINES_H_

@@ -9,8 +9,7 @@
 // It includes nothing but the standard library. The other headers show the
 // parts: graphs, modules, claims. Functions throw onnx_tag::Error, a
 // std::runtime_error whose text says what is wrong and what to do.
-#ifndef ONNX_TAG_TAGGER_H_
-#define ONNX_TAG_TAGGER_H_
+#pragma once
 
 #include <cstddef>
 #include <memory>
@@ -74,5 +73,3 @@ class Tagger {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_TAGGER_H_

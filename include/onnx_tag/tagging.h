@@ -3,8 +3,7 @@
 // The code that makes a Tagging (mapping a file, reading tags from a file or a
 // sidecar) and the code that uses it (write, show, query) do not depend on each
 // other.
-#ifndef ONNX_TAG_TAGGING_H_
-#define ONNX_TAG_TAGGING_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -295,5 +294,3 @@ bool HasTags(const Model& model);
 Tagging ReadTagging(const Model& model);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_TAGGING_H_

@@ -8,8 +8,7 @@
 //   const Tagging carried = TransferTags(old_model, tags, model);
 //
 // The old version may be the `graph` of a sidecar.
-#ifndef ONNX_TAG_TRANSFER_H_
-#define ONNX_TAG_TRANSFER_H_
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -88,5 +87,3 @@ Transferred TransferOrMap(const Model& from, const Tagging& tags,
                           Lineage* lineage = nullptr);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_TRANSFER_H_

@@ -1,6 +1,5 @@
 // std::bit_cast, which the library of Debian's emscripten does not have.
-#ifndef ONNX_TAG_BASE_BIT_CAST_H_
-#define ONNX_TAG_BASE_BIT_CAST_H_
+#pragma once
 
 #include <type_traits>
 
@@ -15,5 +14,3 @@ constexpr To BitCast(const From& from) {
 }
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_BASE_BIT_CAST_H_

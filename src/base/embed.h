@@ -5,8 +5,7 @@
 //
 // The assembler copies the bytes, so that the compiler never parses them. They
 // start at a multiple of eight bytes.
-#ifndef ONNX_TAG_BASE_EMBED_H_
-#define ONNX_TAG_BASE_EMBED_H_
+#pragma once
 
 #include <cstddef>
 #include <string_view>
@@ -56,5 +55,3 @@
 #define ONNX_TAG_EMBEDDED(symbol)  \
   std::string_view(symbol##_begin, \
                    static_cast<std::size_t>(symbol##_end - symbol##_begin))
-
-#endif  // ONNX_TAG_BASE_EMBED_H_

@@ -1,6 +1,5 @@
 // Patterns over names that have parts: `encoder.layer.*.attention.**`.
-#ifndef ONNX_TAG_BASE_GLOB_H_
-#define ONNX_TAG_BASE_GLOB_H_
+#pragma once
 
 #include <string_view>
 #include <vector>
@@ -27,5 +26,3 @@ inline bool HasWildcards(std::string_view pattern) {
 }
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_BASE_GLOB_H_

@@ -1,7 +1,6 @@
 // Combines numbers into a hash that lives no longer than the program. What is
 // stored is hashed by xxHash (core/tagging/fingerprint.cc).
-#ifndef ONNX_TAG_BASE_HASH_H_
-#define ONNX_TAG_BASE_HASH_H_
+#pragma once
 
 #include <cstdint>
 
@@ -24,5 +23,3 @@ inline std::uint64_t HashMix(std::uint64_t hash, std::uint64_t value) {
 }
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_BASE_HASH_H_

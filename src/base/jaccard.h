@@ -1,6 +1,5 @@
 // How alike two sorted ranges are.
-#ifndef ONNX_TAG_BASE_JACCARD_H_
-#define ONNX_TAG_BASE_JACCARD_H_
+#pragma once
 
 #include <cstddef>
 
@@ -24,5 +23,3 @@ double Jaccard(const Range& a, const Range& b) {
 }
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_BASE_JACCARD_H_

@@ -1,6 +1,5 @@
 // Letters and digits of ASCII, whatever the locale.
-#ifndef ONNX_TAG_BASE_LETTERS_H_
-#define ONNX_TAG_BASE_LETTERS_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -22,5 +21,3 @@ inline std::string InSmallLetters(std::string_view text) {
 }
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_BASE_LETTERS_H_

@@ -1,6 +1,5 @@
 // A number from text.
-#ifndef ONNX_TAG_BASE_PARSE_NUMBER_H_
-#define ONNX_TAG_BASE_PARSE_NUMBER_H_
+#pragma once
 
 #include <charconv>
 #include <cstdlib>
@@ -49,5 +48,3 @@ inline double ParseDouble(std::string_view text) {
 }
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_BASE_PARSE_NUMBER_H_

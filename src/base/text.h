@@ -1,6 +1,5 @@
 // Text for people: suggestions, numbers, splitting.
-#ifndef ONNX_TAG_BASE_TEXT_H_
-#define ONNX_TAG_BASE_TEXT_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -109,5 +108,3 @@ std::size_t Utf8Length(std::string_view text);
 void AppendUtf8(std::uint32_t code, std::string& out);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_BASE_TEXT_H_

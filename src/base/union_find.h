@@ -1,6 +1,5 @@
 // Groups of ids, joined one pair at a time.
-#ifndef ONNX_TAG_BASE_UNION_FIND_H_
-#define ONNX_TAG_BASE_UNION_FIND_H_
+#pragma once
 
 #include <algorithm>
 
@@ -35,5 +34,3 @@ class UnionFind {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_BASE_UNION_FIND_H_

@@ -1,7 +1,6 @@
 // Lists of words in a file of data/: a row is a list and its words, and a list
 // may have several rows.
-#ifndef ONNX_TAG_BASE_WORD_LIST_H_
-#define ONNX_TAG_BASE_WORD_LIST_H_
+#pragma once
 
 #include <string_view>
 #include <vector>
@@ -26,5 +25,3 @@ class WordList {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_BASE_WORD_LIST_H_

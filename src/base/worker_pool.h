@@ -8,8 +8,7 @@
 //
 // Jobs start in order, each on the first free thread. So a long job blocks only
 // its own thread, and memory grows with the number of threads, not of jobs.
-#ifndef ONNX_TAG_BASE_WORKER_POOL_H_
-#define ONNX_TAG_BASE_WORKER_POOL_H_
+#pragma once
 
 #include <atomic>
 #include <chrono>
@@ -84,5 +83,3 @@ class Mailbox {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_BASE_WORKER_POOL_H_

@@ -1,6 +1,5 @@
 // A folder of models, for the program to work on.
-#ifndef ONNX_TAG_TESTS_FAULTS_ZOO_H_
-#define ONNX_TAG_TESTS_FAULTS_ZOO_H_
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -51,5 +50,3 @@ class Zoo : public testing::Test {
 };
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_FAULTS_ZOO_H_

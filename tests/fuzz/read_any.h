@@ -1,6 +1,5 @@
 // Any bytes as a model, for the targets that need one.
-#ifndef ONNX_TAG_TESTS_FUZZ_READ_ANY_H_
-#define ONNX_TAG_TESTS_FUZZ_READ_ANY_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -21,5 +20,3 @@ inline std::optional<Model> ReadAny(const std::uint8_t* data,
 }
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_TESTS_FUZZ_READ_ANY_H_

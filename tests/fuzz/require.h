@@ -1,6 +1,5 @@
 // What must hold for any bytes: a fuzzer notices an abort.
-#ifndef ONNX_TAG_TESTS_FUZZ_REQUIRE_H_
-#define ONNX_TAG_TESTS_FUZZ_REQUIRE_H_
+#pragma once
 
 #include <cstdlib>
 
@@ -11,5 +10,3 @@ inline void Require(bool holds) {
 }
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_TESTS_FUZZ_REQUIRE_H_

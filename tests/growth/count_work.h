@@ -1,8 +1,7 @@
 // Work in a build with -fsanitize-coverage=trace-pc-guard (preset `growth`):
 // the number of basic blocks that the program's own code has run. It is the
 // same on every machine and in every run.
-#ifndef ONNX_TAG_TESTS_GROWTH_COUNT_WORK_H_
-#define ONNX_TAG_TESTS_GROWTH_COUNT_WORK_H_
+#pragma once
 
 #include <cstdint>
 
@@ -15,5 +14,3 @@ std::uint64_t WorkSoFar();
 void LimitWork(std::uint64_t limit);
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_GROWTH_COUNT_WORK_H_

@@ -1,7 +1,6 @@
 // Graphs of any size, made to find time and memory beyond what their size
 // explains: each shape makes some list, some name or some fan long.
-#ifndef ONNX_TAG_TESTS_GROWTH_FAMILIES_H_
-#define ONNX_TAG_TESTS_GROWTH_FAMILIES_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -24,5 +23,3 @@ std::span<const Family> NamesFamilies();
 std::span<const Family> CallsFamilies();
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_GROWTH_FAMILIES_H_

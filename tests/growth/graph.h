@@ -1,6 +1,5 @@
 // A model as it is put together, for graphs of any size.
-#ifndef ONNX_TAG_TESTS_GROWTH_GRAPH_H_
-#define ONNX_TAG_TESTS_GROWTH_GRAPH_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -187,5 +186,3 @@ std::string Products(U32 n, U32 seed, Name name,
 }
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_GROWTH_GRAPH_H_

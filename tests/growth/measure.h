@@ -1,6 +1,5 @@
 // The work of every command on a model.
-#ifndef ONNX_TAG_TESTS_GROWTH_MEASURE_H_
-#define ONNX_TAG_TESTS_GROWTH_MEASURE_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -46,5 +45,3 @@ double Exponent(const std::vector<Measured>& at, std::size_t i,
                 std::string_view command);
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_GROWTH_MEASURE_H_

@@ -1,6 +1,5 @@
 // Models nobody would export, and tags nobody would give: for the laws.
-#ifndef ONNX_TAG_TESTS_SUPPORT_GENERATED_MODEL_H_
-#define ONNX_TAG_TESTS_SUPPORT_GENERATED_MODEL_H_
+#pragma once
 
 #include <cstdint>
 #include <random>
@@ -35,5 +34,3 @@ std::string WithPaddedLengths(const google::protobuf::Descriptor& type,
 Tagging HostileTagging(const Model& model, std::uint32_t seed);
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_SUPPORT_GENERATED_MODEL_H_

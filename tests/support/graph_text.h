@@ -10,8 +10,7 @@
 //
 // [name] is the node's name, @ an entry of its metadata; `custom.helper (x)`
 // calls a function. Names are any text without blanks, commas and brackets.
-#ifndef ONNX_TAG_TESTS_SUPPORT_GRAPH_TEXT_H_
-#define ONNX_TAG_TESTS_SUPPORT_GRAPH_TEXT_H_
+#pragma once
 
 #include <algorithm>
 #include <stdexcept>
@@ -175,5 +174,3 @@ class GraphText {
 };
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_SUPPORT_GRAPH_TEXT_H_

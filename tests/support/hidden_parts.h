@@ -1,7 +1,6 @@
 // Evidence of which only some parts can be seen, until the end of the scope. A
 // rung must say the same with the parts that its row of the table names.
-#ifndef ONNX_TAG_TESTS_SUPPORT_HIDDEN_PARTS_H_
-#define ONNX_TAG_TESTS_SUPPORT_HIDDEN_PARTS_H_
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -70,5 +69,3 @@ class HiddenParts {
 };
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_SUPPORT_HIDDEN_PARTS_H_

@@ -1,8 +1,7 @@
 // As much of JSON Schema as docs/reference/schemas/sidecar.schema.json uses:
 // what a document breaks is told, with its place. A keyword it does not know is
 // a failure, so that the schema cannot say more than is checked.
-#ifndef ONNX_TAG_TESTS_SUPPORT_JSON_SCHEMA_H_
-#define ONNX_TAG_TESTS_SUPPORT_JSON_SCHEMA_H_
+#pragma once
 
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -128,5 +127,3 @@ class JsonSchema {
 };
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_SUPPORT_JSON_SCHEMA_H_

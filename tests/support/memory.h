@@ -1,6 +1,5 @@
 // How much memory this process has resident.
-#ifndef ONNX_TAG_TESTS_SUPPORT_MEMORY_H_
-#define ONNX_TAG_TESTS_SUPPORT_MEMORY_H_
+#pragma once
 
 #include <cstddef>
 #include <fstream>
@@ -25,5 +24,3 @@ inline std::size_t PeakBytes() { return StatusKilobytes("VmHWM") * 1024; }
 inline void ResetPeak() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_SUPPORT_MEMORY_H_

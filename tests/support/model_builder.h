@@ -1,6 +1,5 @@
 // Small models, built through protobuf and read as files are.
-#ifndef ONNX_TAG_TESTS_SUPPORT_MODEL_BUILDER_H_
-#define ONNX_TAG_TESTS_SUPPORT_MODEL_BUILDER_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -108,5 +107,3 @@ class Mapped {
 };
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_SUPPORT_MODEL_BUILDER_H_

@@ -2,8 +2,7 @@
 //
 //   ModelLines model({"MatMul x w -> y", "Add y b -> z"}, {{"w", 2}, {"b",
 //   1}});
-#ifndef ONNX_TAG_TESTS_SUPPORT_MODEL_LINES_H_
-#define ONNX_TAG_TESTS_SUPPORT_MODEL_LINES_H_
+#pragma once
 
 #include <sstream>
 #include <string>
@@ -113,5 +112,3 @@ inline std::string InABranch(const std::string& bytes) {
 }
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_SUPPORT_MODEL_LINES_H_

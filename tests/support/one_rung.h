@@ -8,8 +8,7 @@
 //   graph.Make();
 //   graph.Place("a", "net.0");
 //   EXPECT_EQ(graph.Says("conversion", "b"), "net.0 high");
-#ifndef ONNX_TAG_TESTS_SUPPORT_ONE_RUNG_H_
-#define ONNX_TAG_TESTS_SUPPORT_ONE_RUNG_H_
+#pragma once
 
 #include <algorithm>
 #include <memory>
@@ -180,5 +179,3 @@ class OneRung {
 };
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_SUPPORT_ONE_RUNG_H_

@@ -1,6 +1,5 @@
 // Models made with protobuf's generated classes, the tests' independent hand.
-#ifndef ONNX_TAG_TESTS_SUPPORT_ONNX_MODELS_H_
-#define ONNX_TAG_TESTS_SUPPORT_ONNX_MODELS_H_
+#pragma once
 
 #include <google/protobuf/text_format.h>
 
@@ -64,5 +63,3 @@ class StringSink : public wire::Rewrite::Sink {
 };
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_SUPPORT_ONNX_MODELS_H_

@@ -1,6 +1,5 @@
 // Pipes, and the device that is always there.
-#ifndef ONNX_TAG_TESTS_SUPPORT_PIPE_H_
-#define ONNX_TAG_TESTS_SUPPORT_PIPE_H_
+#pragma once
 
 #include <string>
 
@@ -20,5 +19,3 @@ std::string ReadArrived(int fd);
 extern const char* const kNullDevice;
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_SUPPORT_PIPE_H_

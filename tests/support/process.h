@@ -1,6 +1,5 @@
 // The program in a process of its own, to be limited, stopped and killed.
-#ifndef ONNX_TAG_TESTS_SUPPORT_PROCESS_H_
-#define ONNX_TAG_TESTS_SUPPORT_PROCESS_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -49,5 +48,3 @@ class Process {
 };
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_SUPPORT_PROCESS_H_

@@ -1,6 +1,5 @@
 // The program in process: words in, both streams and the exit code out.
-#ifndef ONNX_TAG_TESTS_SUPPORT_RUN_CLI_H_
-#define ONNX_TAG_TESTS_SUPPORT_RUN_CLI_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -23,5 +22,3 @@ std::vector<std::string> Lines(const std::string& text);
 bool IsWellFormed(const std::string& xml);
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_SUPPORT_RUN_CLI_H_

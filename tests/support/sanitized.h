@@ -1,7 +1,6 @@
 // Whether this is a build with sanitizers, which open files and take time of
 // their own.
-#ifndef ONNX_TAG_TESTS_SUPPORT_SANITIZED_H_
-#define ONNX_TAG_TESTS_SUPPORT_SANITIZED_H_
+#pragma once
 
 namespace onnx_tag::test {
 
@@ -18,5 +17,3 @@ inline constexpr bool kSanitized = false;
 #endif
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_SUPPORT_SANITIZED_H_

@@ -1,6 +1,5 @@
 // A small file for the tests of scopes, parameters and the steps of evidence.
-#ifndef ONNX_TAG_TESTS_SUPPORT_SMALL_FILE_H_
-#define ONNX_TAG_TESTS_SUPPORT_SMALL_FILE_H_
+#pragma once
 
 #include <memory>
 #include <stdexcept>
@@ -66,5 +65,3 @@ class SmallFile {
 };
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_SUPPORT_SMALL_FILE_H_

@@ -1,6 +1,5 @@
 // A folder of its own for a test, removed with all that is in it.
-#ifndef ONNX_TAG_TESTS_SUPPORT_TEMPORARY_FOLDER_H_
-#define ONNX_TAG_TESTS_SUPPORT_TEMPORARY_FOLDER_H_
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -94,5 +93,3 @@ inline std::string ReadFile(const std::filesystem::path& path) {
 }
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_SUPPORT_TEMPORARY_FOLDER_H_

@@ -3,8 +3,7 @@
 //   Wire(Tag(7, kBytes), Length(2), "ab", LongVarint(5, 3))
 //
 // Parts are strings already encoded, so that any of them can be broken.
-#ifndef ONNX_TAG_TESTS_SUPPORT_WIRE_BUILDER_H_
-#define ONNX_TAG_TESTS_SUPPORT_WIRE_BUILDER_H_
+#pragma once
 
 #include <initializer_list>
 #include <string>
@@ -68,5 +67,3 @@ inline std::string Repeat(std::string_view bytes, std::size_t count) {
 }
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_SUPPORT_WIRE_BUILDER_H_

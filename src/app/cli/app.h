@@ -3,8 +3,7 @@
 //   const Invocation invocation = ParseArgs({"model.onnx", "--force"});
 //   std::any_cast<TagOptions>(invocation.options).write.force;  // true
 //   invocation.run(terminal);
-#ifndef ONNX_TAG_APP_CLI_APP_H_
-#define ONNX_TAG_APP_CLI_APP_H_
+#pragma once
 
 #include <any>
 #include <functional>
@@ -58,5 +57,3 @@ Invocation ParseArgs(std::vector<std::string> args);
 int Run(std::vector<std::string> args, int out, int err);
 
 }  // namespace onnx_tag::cli
-
-#endif  // ONNX_TAG_APP_CLI_APP_H_

@@ -1,7 +1,6 @@
 // The table of commands, which the build makes from data/commands.txt: lookup,
 // help and "did you mean" use it.
-#ifndef ONNX_TAG_APP_CLI_COMMAND_TABLE_H_
-#define ONNX_TAG_APP_CLI_COMMAND_TABLE_H_
+#pragma once
 
 #include <array>
 #include <span>
@@ -95,5 +94,3 @@ Result RunMan(const ManOptions& options, Terminal& terminal);
 std::string Completions(Words words);
 
 }  // namespace onnx_tag::cli
-
-#endif  // ONNX_TAG_APP_CLI_COMMAND_TABLE_H_

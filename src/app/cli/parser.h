@@ -9,8 +9,7 @@
 //   parser.OneOf("--by", "NAME", "group by module or class", options.by,
 //                kProfileKeyNames, "choice for --by", false);
 //   parser.Read(words);  // now the options are set
-#ifndef ONNX_TAG_APP_CLI_PARSER_H_
-#define ONNX_TAG_APP_CLI_PARSER_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -148,5 +147,3 @@ std::uint64_t ParseCount(std::string_view option, const std::string& word);
 std::uint64_t ParseBytes(std::string_view option, const std::string& word);
 
 }  // namespace onnx_tag::cli
-
-#endif  // ONNX_TAG_APP_CLI_PARSER_H_

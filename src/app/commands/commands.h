@@ -2,8 +2,7 @@
 // in. A command takes its options and returns a Result; render prints it. It
 // tells notes and progress to the Terminal, throws Error where it cannot go on,
 // and neither prints results nor exits.
-#ifndef ONNX_TAG_APP_COMMANDS_COMMANDS_H_
-#define ONNX_TAG_APP_COMMANDS_COMMANDS_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -307,5 +306,3 @@ Result RunReport(const ReportOptions& options, Terminal& terminal);
 std::string_view ToolVersion();
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_COMMANDS_COMMANDS_H_

@@ -1,8 +1,7 @@
 // The program of the page (web/src/page): a worker of the browser calls these
 // functions. Each returns true and leaves its answer in the text, or returns
 // false and leaves the reason there.
-#ifndef ONNX_TAG_APP_PAGE_PAGE_H_
-#define ONNX_TAG_APP_PAGE_PAGE_H_
+#pragma once
 
 #include <cstddef>
 
@@ -20,5 +19,3 @@ bool onnx_tag_explain(const char* address);
 // A byte for each node of the report: 1 if the node fits the query, else 0.
 bool onnx_tag_query(const char* expression);
 }
-
-#endif  // ONNX_TAG_APP_PAGE_PAGE_H_

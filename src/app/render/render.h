@@ -1,7 +1,6 @@
 // Prints results: the only code that turns one into text, JSON, TSV or
 // Markdown. It knows tables and values, and nothing of ONNX.
-#ifndef ONNX_TAG_APP_RENDER_RENDER_H_
-#define ONNX_TAG_APP_RENDER_RENDER_H_
+#pragma once
 
 #include <exception>
 #include <functional>
@@ -129,5 +128,3 @@ Datum ObjectsOf(const Items& items, const FactsOf& facts_of) {
 }
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_RENDER_RENDER_H_

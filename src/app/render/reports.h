@@ -1,7 +1,6 @@
 // What a run says of each of its files and at the end: text for people, JSON
 // for programs, and the formats that CI shows.
-#ifndef ONNX_TAG_APP_RENDER_REPORTS_H_
-#define ONNX_TAG_APP_RENDER_REPORTS_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -85,5 +84,3 @@ std::unique_ptr<Reporter> MakeReporter(ReportFormat format, Terminal& terminal,
                                        bool data_on_stdout = false);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_RENDER_REPORTS_H_

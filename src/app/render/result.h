@@ -7,8 +7,7 @@
 //   return result;                                          // for programs
 //
 // render.h prints it in the format that the user asked for.
-#ifndef ONNX_TAG_APP_RENDER_RESULT_H_
-#define ONNX_TAG_APP_RENDER_RESULT_H_
+#pragma once
 
 #include <array>
 #include <concepts>
@@ -201,5 +200,3 @@ struct Result {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_RENDER_RESULT_H_

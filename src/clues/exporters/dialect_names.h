@@ -1,7 +1,6 @@
 // Files whose names are not PyTorch's: which dialect a file speaks, and what
 // names say in dialects with rules of their own.
-#ifndef ONNX_TAG_CLUES_EXPORTERS_DIALECT_NAMES_H_
-#define ONNX_TAG_CLUES_EXPORTERS_DIALECT_NAMES_H_
+#pragma once
 
 #include <memory>
 #include <optional>
@@ -174,5 +173,3 @@ std::shared_ptr<const DialectNames> ReadGenaiNames(const Model& model);
 std::shared_ptr<const DialectNames> ReadTfNames(const Model& model);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CLUES_EXPORTERS_DIALECT_NAMES_H_

@@ -1,6 +1,5 @@
 // Names of initializers: which are a state_dict's, and whose.
-#ifndef ONNX_TAG_CLUES_EXPORTERS_PARAMETER_NAME_H_
-#define ONNX_TAG_CLUES_EXPORTERS_PARAMETER_NAME_H_
+#pragma once
 
 #include <string_view>
 
@@ -34,5 +33,3 @@ struct ParameterName {
 ParameterName SplitParameterName(std::string_view name);
 
 }  // namespace onnx_tag::hierarchy
-
-#endif  // ONNX_TAG_CLUES_EXPORTERS_PARAMETER_NAME_H_

@@ -1,6 +1,5 @@
 // The scopes that an exporter wrote into names, each once, with their modules.
-#ifndef ONNX_TAG_CLUES_EXPORTERS_SCOPES_H_
-#define ONNX_TAG_CLUES_EXPORTERS_SCOPES_H_
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -95,5 +94,3 @@ struct ScopeFacts {
 ScopeFacts GatherScopes(const GraphFacts& graph, const ExporterFacts& exporter);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CLUES_EXPORTERS_SCOPES_H_

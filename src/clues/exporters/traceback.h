@@ -1,6 +1,5 @@
 // Tracebacks that exporters write into a node, and whose code their frames are.
-#ifndef ONNX_TAG_CLUES_EXPORTERS_TRACEBACK_H_
-#define ONNX_TAG_CLUES_EXPORTERS_TRACEBACK_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -66,5 +65,3 @@ std::string_view WholeFileName(const Model& model, NodeId node,
                                const SourceLine& line);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CLUES_EXPORTERS_TRACEBACK_H_

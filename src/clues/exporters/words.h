@@ -1,6 +1,5 @@
 // Words by which exporters and tools are known: data/exporter_words.txt.
-#ifndef ONNX_TAG_CLUES_EXPORTERS_WORDS_H_
-#define ONNX_TAG_CLUES_EXPORTERS_WORDS_H_
+#pragma once
 
 #include "base/word_list.h"
 #include "generated/exporter_words.h"
@@ -17,5 +16,3 @@ struct WordList : onnx_tag::WordList {
 };
 
 }  // namespace onnx_tag::hierarchy
-
-#endif  // ONNX_TAG_CLUES_EXPORTERS_WORDS_H_

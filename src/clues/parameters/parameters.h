@@ -1,7 +1,6 @@
 // What the parameters of a file say: which tensors still have a name of the
 // source model's state_dict, who reads them, and whose a node is for that.
-#ifndef ONNX_TAG_CLUES_PARAMETERS_PARAMETERS_H_
-#define ONNX_TAG_CLUES_PARAMETERS_PARAMETERS_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -150,5 +149,3 @@ ParameterFacts GatherParameters(const GraphFacts& graph,
                                 WeightNames from_hierarchy = {});
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CLUES_PARAMETERS_PARAMETERS_H_

@@ -1,7 +1,6 @@
 // The order in which the modules of a hierarchy are called, and the nodes of a
 // file in that order.
-#ifndef ONNX_TAG_CLUES_PROJECTION_CALL_ORDER_H_
-#define ONNX_TAG_CLUES_PROJECTION_CALL_ORDER_H_
+#pragma once
 
 #include <map>
 #include <string>
@@ -45,5 +44,3 @@ NodeTokens SortByCalls(const NodeTokens& table, const CallTable& call_table,
                        std::vector<const std::string*>* modules);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CLUES_PROJECTION_CALL_ORDER_H_

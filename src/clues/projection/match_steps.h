@@ -6,8 +6,7 @@
 // penalty and does not shift the following items. The first pass uses operators
 // and shapes. The next passes also require that the sources of a token
 // correspond to the sources of its step.
-#ifndef ONNX_TAG_CLUES_PROJECTION_MATCH_STEPS_H_
-#define ONNX_TAG_CLUES_PROJECTION_MATCH_STEPS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -41,5 +40,3 @@ StepMatch MatchSteps(const NodeTokens& tokens, const RunSteps& program,
                      const KnownModulesOf& known = {});
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CLUES_PROJECTION_MATCH_STEPS_H_

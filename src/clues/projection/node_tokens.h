@@ -1,7 +1,6 @@
 // The nodes of a file in execution order, with the kind of data that each uses:
 // the file's side of an alignment. Names are not used.
-#ifndef ONNX_TAG_CLUES_PROJECTION_NODE_TOKENS_H_
-#define ONNX_TAG_CLUES_PROJECTION_NODE_TOKENS_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -57,5 +56,3 @@ IdVector<NodeTokenId, std::vector<NodeTokenId>> ReadersOf(
     const IdVector<NodeTokenId, NodeToken>& tokens);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CLUES_PROJECTION_NODE_TOKENS_H_

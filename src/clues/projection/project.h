@@ -1,7 +1,6 @@
 // Projects a recorded run onto the nodes of a file: finds the operation, and so
 // the module, of each node.
-#ifndef ONNX_TAG_CLUES_PROJECTION_PROJECT_H_
-#define ONNX_TAG_CLUES_PROJECTION_PROJECT_H_
+#pragma once
 
 #include <cstddef>
 #include <optional>
@@ -76,5 +75,3 @@ Projection ProjectCalls(const GraphFacts& facts,
                         const std::vector<const std::string*>& known);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CLUES_PROJECTION_PROJECT_H_

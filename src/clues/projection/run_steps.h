@@ -1,7 +1,6 @@
 // A recorded run as steps to find in a file. A composite operation is one step.
 // Each step has the sources of its data.
-#ifndef ONNX_TAG_CLUES_PROJECTION_RUN_STEPS_H_
-#define ONNX_TAG_CLUES_PROJECTION_RUN_STEPS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -56,5 +55,3 @@ IdVector<Id, Item> InOrder(const IdVector<Id, Item>& items,
 RunSteps SortDepthFirst(const RunSteps& program);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CLUES_PROJECTION_RUN_STEPS_H_

@@ -1,6 +1,5 @@
 // The ONNX operators that a PyTorch operation becomes: data/torch_ops.txt.
-#ifndef ONNX_TAG_CLUES_PROJECTION_TORCH_OPS_H_
-#define ONNX_TAG_CLUES_PROJECTION_TORCH_OPS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -73,5 +72,3 @@ Op PlainOperator(Op op);
 const TorchOps& BuiltInTorchOps();
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CLUES_PROJECTION_TORCH_OPS_H_

@@ -1,7 +1,6 @@
 // The module map of a model, recorded from the PyTorch model (--hierarchy). It
 // contains facts, while names in a file are only evidence.
-#ifndef ONNX_TAG_CLUES_RECORDING_MODULE_MAP_H_
-#define ONNX_TAG_CLUES_RECORDING_MODULE_MAP_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -64,5 +63,3 @@ struct ModuleMap {
 ModuleMap ReadModuleMap(std::string_view json);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CLUES_RECORDING_MODULE_MAP_H_

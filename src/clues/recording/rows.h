@@ -1,7 +1,6 @@
 // What the two readers of recordings share: lists and objects of JSON whose
 // items a function takes.
-#ifndef ONNX_TAG_CLUES_RECORDING_ROWS_H_
-#define ONNX_TAG_CLUES_RECORDING_ROWS_H_
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -41,5 +40,3 @@ class Rows {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CLUES_RECORDING_ROWS_H_

@@ -1,6 +1,5 @@
 // Names ranges of atoms: stem, stages, blocks, what is inside a block, head.
-#ifndef ONNX_TAG_CLUES_STRUCTURE_ARRANGE_H_
-#define ONNX_TAG_CLUES_STRUCTURE_ARRANGE_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -61,5 +60,3 @@ std::vector<FoundId> Arrange(const Units& units, FoundTree& tree,
 
 }  // namespace structure
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CLUES_STRUCTURE_ARRANGE_H_

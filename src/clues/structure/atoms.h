@@ -11,8 +11,7 @@
 // the one whose first reader was placed last. So the branches of a block stand
 // together, and a value that many blocks read (the output of an encoder)
 // stands before the first of them.
-#ifndef ONNX_TAG_CLUES_STRUCTURE_ATOMS_H_
-#define ONNX_TAG_CLUES_STRUCTURE_ATOMS_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -186,5 +185,3 @@ class Classes {
 };
 
 }  // namespace onnx_tag::structure
-
-#endif  // ONNX_TAG_CLUES_STRUCTURE_ATOMS_H_

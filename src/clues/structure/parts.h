@@ -1,6 +1,5 @@
 // Which nodes of a model are one operation, and which operations do its work.
-#ifndef ONNX_TAG_CLUES_STRUCTURE_PARTS_H_
-#define ONNX_TAG_CLUES_STRUCTURE_PARTS_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -94,5 +93,3 @@ class ModelParts {
 };
 
 }  // namespace onnx_tag::structure
-
-#endif  // ONNX_TAG_CLUES_STRUCTURE_PARTS_H_

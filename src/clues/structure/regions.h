@@ -9,8 +9,7 @@
 // Some values hold many blocks together: the skips of a U-Net, conditions that
 // every block reads, the output of another tower. TakeApart finds and drops
 // them, so that the blocks are the regions of the outermost level.
-#ifndef ONNX_TAG_CLUES_STRUCTURE_REGIONS_H_
-#define ONNX_TAG_CLUES_STRUCTURE_REGIONS_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -60,5 +59,3 @@ class Regions {
 };
 
 }  // namespace onnx_tag::structure
-
-#endif  // ONNX_TAG_CLUES_STRUCTURE_REGIONS_H_

@@ -8,8 +8,7 @@
 // modules (atoms.h), closed regions and units (regions.h, units.h), repeats of
 // units (repeats.cc). Then every range of atoms gets a name (arrange.h).
 // docs/how/structure.md has the figures.
-#ifndef ONNX_TAG_CLUES_STRUCTURE_STRUCTURE_H_
-#define ONNX_TAG_CLUES_STRUCTURE_STRUCTURE_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -96,5 +95,3 @@ class Structure {
 Structure FindStructure(const GraphFacts& graph);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CLUES_STRUCTURE_STRUCTURE_H_

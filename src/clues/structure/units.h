@@ -1,8 +1,7 @@
 // Units: closed regions with what belongs to them, the letters of which blocks
 // are words. A convolution with its norm and activation is a unit, a residual
 // block with the activation or norm behind its sum, a squeeze-and-excite.
-#ifndef ONNX_TAG_CLUES_STRUCTURE_UNITS_H_
-#define ONNX_TAG_CLUES_STRUCTURE_UNITS_H_
+#pragma once
 
 #include <cstdint>
 #include <unordered_map>
@@ -106,5 +105,3 @@ std::vector<Item> FindRepeats(const Units& units, const std::vector<Unit>& row,
                               Range range);
 
 }  // namespace onnx_tag::structure
-
-#endif  // ONNX_TAG_CLUES_STRUCTURE_UNITS_H_

@@ -1,7 +1,6 @@
 // Operations that exporters, optimizers and quantizers write as several nodes,
 // recognized by their arithmetic, without names. All layers ask here.
-#ifndef ONNX_TAG_CORE_GRAPH_COMPOSITES_H_
-#define ONNX_TAG_CORE_GRAPH_COMPOSITES_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -78,5 +77,3 @@ struct QuantizedProduct {
 QuantizedProduct FindQuantizedProduct(const Links& links, NodeId product);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CORE_GRAPH_COMPOSITES_H_

@@ -1,6 +1,5 @@
 // Weights in Constant nodes: PaddlePaddle's files have no initializers.
-#ifndef ONNX_TAG_CORE_GRAPH_CONSTANT_WEIGHTS_H_
-#define ONNX_TAG_CORE_GRAPH_CONSTANT_WEIGHTS_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -22,5 +21,3 @@ struct ConstantWeight {
 std::vector<ConstantWeight> FindConstantWeights(const Model& model);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CORE_GRAPH_CONSTANT_WEIGHTS_H_

@@ -1,7 +1,6 @@
 // What the values of a model depend on. All layers ask this class whether a
 // value carries data.
-#ifndef ONNX_TAG_CORE_GRAPH_DATA_VALUES_H_
-#define ONNX_TAG_CORE_GRAPH_DATA_VALUES_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -58,5 +57,3 @@ class DataValues {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CORE_GRAPH_DATA_VALUES_H_

@@ -1,7 +1,6 @@
 // Which node calls which local function, and in which order the bodies can be
 // understood: a function after the one that calls it first.
-#ifndef ONNX_TAG_CORE_GRAPH_FUNCTION_CALLS_H_
-#define ONNX_TAG_CORE_GRAPH_FUNCTION_CALLS_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -58,5 +57,3 @@ class FunctionCalls {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CORE_GRAPH_FUNCTION_CALLS_H_

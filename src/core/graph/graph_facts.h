@@ -1,7 +1,6 @@
 // What is true of every graph, whatever its exporter. Gathered once for a model
 // and shared by all who ask.
-#ifndef ONNX_TAG_CORE_GRAPH_GRAPH_FACTS_H_
-#define ONNX_TAG_CORE_GRAPH_GRAPH_FACTS_H_
+#pragma once
 
 #include <optional>
 #include <utility>
@@ -48,5 +47,3 @@ class GraphFacts {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CORE_GRAPH_GRAPH_FACTS_H_

@@ -1,7 +1,6 @@
 // The nodes before and after a node, as patterns ask for them: within one
 // graph, past quantizers and dequantizers of data, which tools put anywhere.
-#ifndef ONNX_TAG_CORE_GRAPH_LINKS_H_
-#define ONNX_TAG_CORE_GRAPH_LINKS_H_
+#pragma once
 
 #include <array>
 #include <initializer_list>
@@ -89,5 +88,3 @@ class Links {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CORE_GRAPH_LINKS_H_

@@ -1,6 +1,5 @@
 // The neighbours of a node.
-#ifndef ONNX_TAG_CORE_GRAPH_NEIGHBOURS_H_
-#define ONNX_TAG_CORE_GRAPH_NEIGHBOURS_H_
+#pragma once
 
 #include "onnx_tag/model.h"
 
@@ -67,5 +66,3 @@ inline NodeId OnlyConsumer(const Model& model, NodeId node) {
 }
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CORE_GRAPH_NEIGHBOURS_H_

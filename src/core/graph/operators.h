@@ -7,8 +7,7 @@
 //
 // A new operator is a new row of the table. Code that asks for a kind needs no
 // change then.
-#ifndef ONNX_TAG_CORE_GRAPH_OPERATORS_H_
-#define ONNX_TAG_CORE_GRAPH_OPERATORS_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -208,5 +207,3 @@ class Operators {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CORE_GRAPH_OPERATORS_H_

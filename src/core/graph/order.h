@@ -1,6 +1,5 @@
 // In which order nodes run.
-#ifndef ONNX_TAG_CORE_GRAPH_ORDER_H_
-#define ONNX_TAG_CORE_GRAPH_ORDER_H_
+#pragma once
 
 #include <span>
 #include <utility>
@@ -57,5 +56,3 @@ std::vector<NodeId> DepthFirstOrder(const Model& model, GraphId graph);
 std::vector<NodeId> ExecutionOrder(const Model& model);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CORE_GRAPH_ORDER_H_

@@ -1,6 +1,5 @@
 // Recognises parameters of torch.nn's recurrent modules by their names.
-#ifndef ONNX_TAG_CORE_GRAPH_RECURRENT_H_
-#define ONNX_TAG_CORE_GRAPH_RECURRENT_H_
+#pragma once
 
 #include <string_view>
 
@@ -25,5 +24,3 @@ inline Recurrent RecurrentKind(std::string_view parameter) {
 }
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CORE_GRAPH_RECURRENT_H_

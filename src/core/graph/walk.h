@@ -1,6 +1,5 @@
 // Walks from node to node, with a bound on the edges that it looks at.
-#ifndef ONNX_TAG_CORE_GRAPH_WALK_H_
-#define ONNX_TAG_CORE_GRAPH_WALK_H_
+#pragma once
 
 #include <cstddef>
 #include <span>
@@ -139,5 +138,3 @@ bool Walk(NodeId start, std::size_t limit, const Next& next,
 }
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CORE_GRAPH_WALK_H_

@@ -1,6 +1,5 @@
 // Splits names. Every function returns views of its argument.
-#ifndef ONNX_TAG_CORE_HIERARCHY_NAME_PARTS_H_
-#define ONNX_TAG_CORE_HIERARCHY_NAME_PARTS_H_
+#pragma once
 
 #include <cstddef>
 #include <optional>
@@ -106,5 +105,3 @@ constexpr int SmallNumber(std::string_view digits, int otherwise) {
 }
 
 }  // namespace onnx_tag::hierarchy
-
-#endif  // ONNX_TAG_CORE_HIERARCHY_NAME_PARTS_H_

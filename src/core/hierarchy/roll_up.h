@@ -1,6 +1,5 @@
 // What a module says with, or of, the modules around it.
-#ifndef ONNX_TAG_CORE_HIERARCHY_ROLL_UP_H_
-#define ONNX_TAG_CORE_HIERARCHY_ROLL_UP_H_
+#pragma once
 
 #include <cstddef>
 
@@ -36,5 +35,3 @@ void PassDown(const ModuleTree& tree, IdVector<ModuleId, T>& values,
 }
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CORE_HIERARCHY_ROLL_UP_H_

@@ -2,8 +2,7 @@
 //
 //   const Matcher matcher(expression, tagging, model);
 //   for (NodeId node : matcher.All()) ...
-#ifndef ONNX_TAG_CORE_QUERY_MATCHER_H_
-#define ONNX_TAG_CORE_QUERY_MATCHER_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -58,5 +57,3 @@ std::vector<std::string> WhyNothingFits(const Expression& expression,
                                         const Matcher& matcher);
 
 }  // namespace onnx_tag::query
-
-#endif  // ONNX_TAG_CORE_QUERY_MATCHER_H_

@@ -2,8 +2,7 @@
 // docs/reference/query.md has the grammar.
 //
 //   type=attention and (layer<2 or confidence>=high)
-#ifndef ONNX_TAG_CORE_QUERY_PARSER_H_
-#define ONNX_TAG_CORE_QUERY_PARSER_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -115,5 +114,3 @@ const FieldInfo* FindField(std::string_view name);
 const FieldInfo& InfoOf(Field field);
 
 }  // namespace onnx_tag::query
-
-#endif  // ONNX_TAG_CORE_QUERY_PARSER_H_

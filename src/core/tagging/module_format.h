@@ -2,8 +2,7 @@
 //
 // Paths are made on demand. For a hostile tree of 10^5 modules, nested 1,000
 // deep, storing all paths would need hundreds of megabytes.
-#ifndef ONNX_TAG_CORE_TAGGING_MODULE_FORMAT_H_
-#define ONNX_TAG_CORE_TAGGING_MODULE_FORMAT_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -54,5 +53,3 @@ class ModuleFormat {
 const std::unordered_set<std::string_view>& TorchNnClasses();
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CORE_TAGGING_MODULE_FORMAT_H_

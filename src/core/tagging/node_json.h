@@ -1,6 +1,5 @@
 // Writes a node and its tag as JSON, for a sidecar or a stream of records.
-#ifndef ONNX_TAG_CORE_TAGGING_NODE_JSON_H_
-#define ONNX_TAG_CORE_TAGGING_NODE_JSON_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -62,5 +61,3 @@ struct ReadSourceLine {
 std::optional<ReadSourceLine> TakeSourceLine(json::Reader& json);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CORE_TAGGING_NODE_JSON_H_

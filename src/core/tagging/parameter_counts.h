@@ -1,7 +1,6 @@
 // The modules of weights, and the number of parameters of each module: the
 // elements of its weights, computed from their shapes.
-#ifndef ONNX_TAG_CORE_TAGGING_PARAMETER_COUNTS_H_
-#define ONNX_TAG_CORE_TAGGING_PARAMETER_COUNTS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -73,5 +72,3 @@ class WeightOwners {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CORE_TAGGING_PARAMETER_COUNTS_H_

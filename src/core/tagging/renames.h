@@ -3,8 +3,7 @@
 //
 // `weights --rename` writes the record {"new name": "old name", ...}; strip
 // reads it and puts the old names back.
-#ifndef ONNX_TAG_CORE_TAGGING_RENAMES_H_
-#define ONNX_TAG_CORE_TAGGING_RENAMES_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -94,5 +93,3 @@ class RenameTree {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CORE_TAGGING_RENAMES_H_

@@ -2,8 +2,7 @@
 //
 // Most models have a few dozen roles. But a file may have a different role for
 // each of 10^6 nodes, and a linear search would take hours.
-#ifndef ONNX_TAG_CORE_TAGGING_ROLE_INDEX_H_
-#define ONNX_TAG_CORE_TAGGING_ROLE_INDEX_H_
+#pragma once
 
 #include <cstdint>
 
@@ -48,5 +47,3 @@ class RoleIndex {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CORE_TAGGING_ROLE_INDEX_H_

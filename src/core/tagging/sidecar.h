@@ -1,7 +1,6 @@
 // The JSON file beside a model. It has all data that commands need, except
 // `explain`. docs/reference/schemas/sidecar.schema.json describes it.
-#ifndef ONNX_TAG_CORE_TAGGING_SIDECAR_H_
-#define ONNX_TAG_CORE_TAGGING_SIDECAR_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -82,5 +81,3 @@ bool IsOldFingerprint(std::string_view fingerprint);
 bool BelongsTo(const Sidecar& sidecar, const Model& model);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CORE_TAGGING_SIDECAR_H_

@@ -1,6 +1,5 @@
 // Which sources of tags confirm a module without its parameters.
-#ifndef ONNX_TAG_CORE_TAGGING_SOURCE_TRUST_H_
-#define ONNX_TAG_CORE_TAGGING_SOURCE_TRUST_H_
+#pragma once
 
 #include "onnx_tag/tagging.h"
 
@@ -23,5 +22,3 @@ constexpr bool ConfirmsModules(Source source) {
 }
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CORE_TAGGING_SOURCE_TRUST_H_

@@ -1,7 +1,6 @@
 // The storage of a tag in a node's metadata_props. The writer, the reader and
 // strip use it. docs/reference/tag-format.md describes the same format.
-#ifndef ONNX_TAG_CORE_TAGGING_TAG_FORMAT_H_
-#define ONNX_TAG_CORE_TAGGING_TAG_FORMAT_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -116,5 +115,3 @@ std::string ReadModuleTable(std::string_view entry, Tagging& tagging);
 std::string ReadModuleTable(const Model& model, Tagging& tagging);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CORE_TAGGING_TAG_FORMAT_H_

@@ -1,6 +1,5 @@
 // Adds tags to a file and removes them. Every other byte is kept.
-#ifndef ONNX_TAG_CORE_TAGGING_TAG_WRITER_H_
-#define ONNX_TAG_CORE_TAGGING_TAG_WRITER_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -127,5 +126,3 @@ class TagWriter {
 std::uint64_t RenameNodes(const Tagging& tagging, Model& model);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CORE_TAGGING_TAG_WRITER_H_

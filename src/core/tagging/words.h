@@ -1,6 +1,5 @@
 // Enumerators as their names in files and options, and small texts about tags.
-#ifndef ONNX_TAG_CORE_TAGGING_WORDS_H_
-#define ONNX_TAG_CORE_TAGGING_WORDS_H_
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -42,5 +41,3 @@ inline std::string_view ClassOf(const Tagging& tagging, ModuleId id) {
 }
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CORE_TAGGING_WORDS_H_

@@ -1,7 +1,6 @@
 // An open file descriptor that closes itself, and calls that signals
 // interrupt.
-#ifndef ONNX_TAG_FILE_IO_DESCRIPTOR_H_
-#define ONNX_TAG_FILE_IO_DESCRIPTOR_H_
+#pragma once
 
 #include <unistd.h>
 
@@ -45,5 +44,3 @@ auto Retry(Call&& call) {
 }
 
 }  // namespace onnx_tag::io
-
-#endif  // ONNX_TAG_FILE_IO_DESCRIPTOR_H_

@@ -1,6 +1,5 @@
 // What the system knows of a file: its kind, which file it is, size and time.
-#ifndef ONNX_TAG_FILE_IO_FILE_STATUS_H_
-#define ONNX_TAG_FILE_IO_FILE_STATUS_H_
+#pragma once
 
 #include <compare>
 #include <cstdint>
@@ -44,5 +43,3 @@ std::optional<FileStatus> StatusOf(int fd);
 std::optional<FileStatus> StatusOfLink(const std::string& path);
 
 }  // namespace onnx_tag::io
-
-#endif  // ONNX_TAG_FILE_IO_FILE_STATUS_H_

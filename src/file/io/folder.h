@@ -1,6 +1,5 @@
 // What is in a folder, in an order that does not depend on the file system.
-#ifndef ONNX_TAG_FILE_IO_FOLDER_H_
-#define ONNX_TAG_FILE_IO_FOLDER_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -48,5 +47,3 @@ int MakeFolder(const std::string& path);
 
 }  // namespace io
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_FILE_IO_FOLDER_H_

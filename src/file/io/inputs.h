@@ -6,8 +6,7 @@
 //   OutputFile out = OutputFile::Create("out.onnx", inputs, {});
 //
 // A file counts as the same under every name: links, hard links, "./x" for "x".
-#ifndef ONNX_TAG_FILE_IO_INPUTS_H_
-#define ONNX_TAG_FILE_IO_INPUTS_H_
+#pragma once
 
 #include <map>
 #include <string>
@@ -47,5 +46,3 @@ void RefuseAsStandardOutput(int fd, const std::string& name);
 
 }  // namespace io
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_FILE_IO_INPUTS_H_

@@ -1,6 +1,5 @@
 // Temporary names, and those that a crash left behind.
-#ifndef ONNX_TAG_FILE_IO_LEFTOVERS_H_
-#define ONNX_TAG_FILE_IO_LEFTOVERS_H_
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -24,5 +23,3 @@ void RemoveIfLeftOver(const std::string& path);
 bool FillRandom(void* bytes, std::size_t size);
 
 }  // namespace onnx_tag::io
-
-#endif  // ONNX_TAG_FILE_IO_LEFTOVERS_H_

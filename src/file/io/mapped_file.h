@@ -5,8 +5,7 @@
 // CheckUnchanged() throws. So a walk over the bytes never crashes, may see
 // nonsense, and must not be believed before CheckUnchanged(). Windows lets
 // nobody shrink a mapped file; mapping.h says what happens when a share goes.
-#ifndef ONNX_TAG_FILE_IO_MAPPED_FILE_H_
-#define ONNX_TAG_FILE_IO_MAPPED_FILE_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -86,5 +85,3 @@ class MappedFile {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_FILE_IO_MAPPED_FILE_H_

@@ -1,6 +1,5 @@
 // Pages of a file in memory.
-#ifndef ONNX_TAG_FILE_IO_MAPPING_H_
-#define ONNX_TAG_FILE_IO_MAPPING_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -37,5 +36,3 @@ void UnguardMapping(int slot);
 bool MappingFaulted(int slot);
 
 }  // namespace onnx_tag::io
-
-#endif  // ONNX_TAG_FILE_IO_MAPPING_H_

@@ -11,8 +11,7 @@
 // else a name `.onnx-tag-XXXXXX` in the same folder, locked as long as its
 // writer lives. A crash leaves nothing in the first case; in the
 // second a later run that finds the lock free removes it.
-#ifndef ONNX_TAG_FILE_IO_OUTPUT_FILE_H_
-#define ONNX_TAG_FILE_IO_OUTPUT_FILE_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -121,5 +120,3 @@ class OutputFile {
 void RemoveLeftovers(const std::string& folder);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_FILE_IO_OUTPUT_FILE_H_

@@ -1,7 +1,6 @@
 // Questions about names of files, and whole small files. Names are UTF-8 on
 // every system, and any bytes but '\\0' on POSIX.
-#ifndef ONNX_TAG_FILE_IO_PATHS_H_
-#define ONNX_TAG_FILE_IO_PATHS_H_
+#pragma once
 
 #include <cstdint>
 #include <filesystem>
@@ -74,5 +73,3 @@ std::string FoldName(std::string_view name);
 
 }  // namespace io
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_FILE_IO_PATHS_H_

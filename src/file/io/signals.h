@@ -1,6 +1,5 @@
 // Ctrl-C and its like: leave nothing behind, and exit with 130 or 143.
-#ifndef ONNX_TAG_FILE_IO_SIGNALS_H_
-#define ONNX_TAG_FILE_IO_SIGNALS_H_
+#pragma once
 
 #include <string>
 
@@ -54,5 +53,3 @@ void RemoveTemporaryFiles();
 
 }  // namespace io
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_FILE_IO_SIGNALS_H_

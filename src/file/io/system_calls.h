@@ -1,8 +1,7 @@
 // The system calls an OutputFile makes, so that tests can let each of them
 // fail, do half its work, or be the last thing the process does. They fail as
 // POSIX's do: -1, and errno.
-#ifndef ONNX_TAG_FILE_IO_SYSTEM_CALLS_H_
-#define ONNX_TAG_FILE_IO_SYSTEM_CALLS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -88,5 +87,3 @@ std::vector<std::string> Arguments(int argc, char** argv);
 void PrepareStandardStreams();
 
 }  // namespace onnx_tag::io
-
-#endif  // ONNX_TAG_FILE_IO_SYSTEM_CALLS_H_

@@ -1,7 +1,6 @@
 // What Linux and macOS do in different ways: system_linux.cc, system_macos.cc.
 // Functions that return an int or a count give -1 and errno where they fail.
-#ifndef ONNX_TAG_FILE_IO_SYSTEM_POSIX_H_
-#define ONNX_TAG_FILE_IO_SYSTEM_POSIX_H_
+#pragma once
 
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -27,5 +26,3 @@ int ReserveSpace(int fd, off_t size);
 int RenameToNewName(const char* from, const char* to);
 
 }  // namespace onnx_tag::io
-
-#endif  // ONNX_TAG_FILE_IO_SYSTEM_POSIX_H_

@@ -4,8 +4,7 @@
 // Output is collected and written in large pieces; a failure (a closed pipe, a
 // full disk) is kept and thrown by Flush(), so that printing code needs no
 // error handling. May be used by several threads.
-#ifndef ONNX_TAG_FILE_IO_TERMINAL_H_
-#define ONNX_TAG_FILE_IO_TERMINAL_H_
+#pragma once
 
 #include <chrono>
 #include <functional>
@@ -108,5 +107,3 @@ class Terminal {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_FILE_IO_TERMINAL_H_

@@ -15,8 +15,7 @@
 // ignored. A byte that is not UTF-8 is written as one of U+EF80 to U+EFFF
 // (file/json/writer.h); the reader gives the byte back. It also reads the form
 // of version 0.1 and of Python's "surrogateescape", \udc80 to \udcff.
-#ifndef ONNX_TAG_FILE_JSON_READER_H_
-#define ONNX_TAG_FILE_JSON_READER_H_
+#pragma once
 
 #include <fmt/core.h>
 
@@ -148,5 +147,3 @@ class Reader {
 };
 
 }  // namespace onnx_tag::json
-
-#endif  // ONNX_TAG_FILE_JSON_READER_H_

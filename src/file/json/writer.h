@@ -3,8 +3,7 @@
 //   JsonWriter json;
 //   json.BeginObject().Key("nodes").Number(3).EndObject();
 //   write(json.Take());                                     // {"nodes": 3}
-#ifndef ONNX_TAG_FILE_JSON_WRITER_H_
-#define ONNX_TAG_FILE_JSON_WRITER_H_
+#pragma once
 
 #include <concepts>
 #include <string>
@@ -96,5 +95,3 @@ class JsonWriter {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_FILE_JSON_WRITER_H_

@@ -1,6 +1,5 @@
 // Attributes of one node and entries of metadata, read where they stand.
-#ifndef ONNX_TAG_FILE_MODEL_ATTRIBUTES_H_
-#define ONNX_TAG_FILE_MODEL_ATTRIBUTES_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -55,5 +54,3 @@ MetadataEntry ReadEntry(const wire::Field& field, int depth = 0);
 }  // namespace model
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_FILE_MODEL_ATTRIBUTES_H_

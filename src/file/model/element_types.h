@@ -1,6 +1,5 @@
 // Names and widths of ONNX's element types.
-#ifndef ONNX_TAG_FILE_MODEL_ELEMENT_TYPES_H_
-#define ONNX_TAG_FILE_MODEL_ELEMENT_TYPES_H_
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -54,5 +53,3 @@ constexpr std::uint64_t CappedSum(std::uint64_t a, std::uint64_t b) {
 std::uint64_t CountBytes(std::uint64_t elements, std::int32_t data_type);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_FILE_MODEL_ELEMENT_TYPES_H_

@@ -1,6 +1,5 @@
 // Kinds of fields, and questions about one field.
-#ifndef ONNX_TAG_FILE_MODEL_FIELD_KINDS_H_
-#define ONNX_TAG_FILE_MODEL_FIELD_KINDS_H_
+#pragma once
 
 #include <cstdint>
 
@@ -67,5 +66,3 @@ inline Bytes LastOf(Bytes message, onnx::BytesField wanted) {
 }
 
 }  // namespace onnx_tag::model
-
-#endif  // ONNX_TAG_FILE_MODEL_FIELD_KINDS_H_

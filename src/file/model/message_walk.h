@@ -1,7 +1,6 @@
 // One walk over the messages of a file, and a verdict on them, by the
 // specification's schema.
-#ifndef ONNX_TAG_FILE_MODEL_MESSAGE_WALK_H_
-#define ONNX_TAG_FILE_MODEL_MESSAGE_WALK_H_
+#pragma once
 
 #include "file/model/onnx_fields.h"
 #include "file/wire/field_reader.h"
@@ -59,5 +58,3 @@ inline void CheckField(const wire::Field& field, onnx::MessageType in,
 bool CheckAttribute(const wire::Field& field, int depth, bool& unreadable);
 
 }  // namespace onnx_tag::model
-
-#endif  // ONNX_TAG_FILE_MODEL_MESSAGE_WALK_H_

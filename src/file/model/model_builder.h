@@ -7,8 +7,7 @@
 // The model has names and edges, but no weights, types, attributes or metadata.
 // A value without a producer is an input of the main graph or a weight; inputs
 // of branches and functions are not listed either.
-#ifndef ONNX_TAG_FILE_MODEL_MODEL_BUILDER_H_
-#define ONNX_TAG_FILE_MODEL_MODEL_BUILDER_H_
+#pragma once
 
 #include <span>
 #include <string>
@@ -62,5 +61,3 @@ class ModelBuilder {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_FILE_MODEL_MODEL_BUILDER_H_

@@ -1,6 +1,5 @@
 // A model and the file it was read from.
-#ifndef ONNX_TAG_FILE_MODEL_MODEL_FILE_H_
-#define ONNX_TAG_FILE_MODEL_MODEL_FILE_H_
+#pragma once
 
 #include <string>
 
@@ -50,5 +49,3 @@ class ModelFile {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_FILE_MODEL_MODEL_FILE_H_

@@ -1,6 +1,5 @@
 // Reads a Model from bytes in one walk over the file's spine.
-#ifndef ONNX_TAG_FILE_MODEL_READER_H_
-#define ONNX_TAG_FILE_MODEL_READER_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -123,5 +122,3 @@ class NameResolver {
 std::string WhatElseItIs(Bytes bytes);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_FILE_MODEL_READER_H_

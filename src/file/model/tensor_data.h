@@ -1,6 +1,5 @@
 // The elements of an encoded TensorProto, however the file stores them.
-#ifndef ONNX_TAG_FILE_MODEL_TENSOR_DATA_H_
-#define ONNX_TAG_FILE_MODEL_TENSOR_DATA_H_
+#pragma once
 
 #include <cstdint>
 #include <cstring>
@@ -93,5 +92,3 @@ std::string ElementsText(const TensorData& tensor);
 std::uint64_t CountElements(std::span<const std::int64_t> dims);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_FILE_MODEL_TENSOR_DATA_H_

@@ -1,7 +1,6 @@
 // The files beside a model that hold its weights. Files outside its folder are
 // not read.
-#ifndef ONNX_TAG_FILE_MODEL_WEIGHT_FILES_H_
-#define ONNX_TAG_FILE_MODEL_WEIGHT_FILES_H_
+#pragma once
 
 #include <functional>
 #include <map>
@@ -45,5 +44,3 @@ class WeightFiles {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_FILE_MODEL_WEIGHT_FILES_H_

@@ -2,8 +2,7 @@
 //
 // The graph itself is never parsed: file/model/reader.h walks over it. In a
 // build with -DONNX_TAG_PROTOBUF=OFF these functions throw Error(kUsage).
-#ifndef ONNX_TAG_FILE_PROTOBUF_MESSAGES_H_
-#define ONNX_TAG_FILE_PROTOBUF_MESSAGES_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -45,5 +44,3 @@ std::string BuildIdentity(std::string_view name, std::string_view input,
 std::string BuildMetadataEntry(std::string_view key, std::string_view value);
 
 }  // namespace onnx_tag::protobuf
-
-#endif  // ONNX_TAG_FILE_PROTOBUF_MESSAGES_H_

@@ -2,8 +2,7 @@
 //
 // The only layer that uses protobuf. A build with -DONNX_TAG_PROTOBUF=OFF
 // (WebAssembly) has no protobuf: everything but `check --verify` works.
-#ifndef ONNX_TAG_FILE_PROTOBUF_VERIFY_H_
-#define ONNX_TAG_FILE_PROTOBUF_VERIFY_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -30,5 +29,3 @@ std::vector<ReadingDifference> CompareWithProtobuf(Bytes file,
                                                    const Model& model);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_FILE_PROTOBUF_VERIFY_H_

@@ -1,7 +1,6 @@
 // Protobuf's encoding, byte by byte: varints, tags, lengths.
 // https://protobuf.dev/programming-guides/encoding/
-#ifndef ONNX_TAG_FILE_WIRE_ENCODING_H_
-#define ONNX_TAG_FILE_WIRE_ENCODING_H_
+#pragma once
 
 #include <bit>
 #include <cstddef>
@@ -83,5 +82,3 @@ inline void AppendLengthDelimited(std::string& out, std::uint32_t number,
 }
 
 }  // namespace onnx_tag::wire
-
-#endif  // ONNX_TAG_FILE_WIRE_ENCODING_H_

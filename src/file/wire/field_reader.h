@@ -8,8 +8,7 @@
 // Bounds are checked only here; callers need no checks. The reader accepts and
 // refuses the same bytes as protobuf's C++ parser (3.21), which ONNX Runtime
 // and the ONNX checker use.
-#ifndef ONNX_TAG_FILE_WIRE_FIELD_READER_H_
-#define ONNX_TAG_FILE_WIRE_FIELD_READER_H_
+#pragma once
 
 #include <google/protobuf/io/coded_stream.h>
 
@@ -195,5 +194,3 @@ void ForEachVarint(const Field& field, Use&& use) {
 }
 
 }  // namespace onnx_tag::wire
-
-#endif  // ONNX_TAG_FILE_WIRE_FIELD_READER_H_

@@ -34,8 +34,7 @@
 // length is the stripped length, and D(w, n, n) == w. If this computation would
 // not find the original width in the new file, WidthsToRecord() lists the
 // message.
-#ifndef ONNX_TAG_FILE_WIRE_REWRITE_H_
-#define ONNX_TAG_FILE_WIRE_REWRITE_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -149,5 +148,3 @@ class Rewrite {
 };
 
 }  // namespace onnx_tag::wire
-
-#endif  // ONNX_TAG_FILE_WIRE_REWRITE_H_

@@ -1,8 +1,7 @@
 // Assigns classes to modules: the class that the file records, else the class
 // from the catalogue, else a class that the operators and parameters of a
 // module prove.
-#ifndef ONNX_TAG_MAPPING_CLASSES_ASSIGN_CLASSES_H_
-#define ONNX_TAG_MAPPING_CLASSES_ASSIGN_CLASSES_H_
+#pragma once
 
 #include <string_view>
 
@@ -25,5 +24,3 @@ void AssignClasses(const GraphFacts& graph, const ModuleEvidence& evidence,
 void DescribeClasses(Tagging& tagging);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_MAPPING_CLASSES_ASSIGN_CLASSES_H_

@@ -1,8 +1,7 @@
 // The classes of wrappers: DataParallel, torch.compile, PEFT,
 // sentence-transformers. They can wrap any model, so the catalogue does not
 // have them.
-#ifndef ONNX_TAG_MAPPING_CLASSES_WRAPPER_CLASSES_H_
-#define ONNX_TAG_MAPPING_CLASSES_WRAPPER_CLASSES_H_
+#pragma once
 
 #include <string_view>
 
@@ -32,5 +31,3 @@ catalogue::ClassAnswers IdentifyAdapted(const catalogue::Observation& seen,
 bool AdaptersOnlyScale(const catalogue::Observation& seen);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_MAPPING_CLASSES_WRAPPER_CLASSES_H_

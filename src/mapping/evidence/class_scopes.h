@@ -1,7 +1,6 @@
 // Scopes that are made of classes: `/BertModel/BertEncoder/BertLayer.0/Add`.
 // Our own hierarchy tags have this form, and tools that write it into names.
-#ifndef ONNX_TAG_MAPPING_EVIDENCE_CLASS_SCOPES_H_
-#define ONNX_TAG_MAPPING_EVIDENCE_CLASS_SCOPES_H_
+#pragma once
 
 #include "mapping/evidence/evidence.h"
 
@@ -34,5 +33,3 @@ ClassClaims PlaceClassScopes(const GraphFacts& graph,
                              RecordedFacts& recorded, ModuleTree& modules);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_MAPPING_EVIDENCE_CLASS_SCOPES_H_

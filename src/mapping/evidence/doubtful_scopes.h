@@ -5,8 +5,7 @@
 // a module tell its place. For a module without parameters, the modules beside
 // it tell whether containers are missing, and in which of them a module of the
 // same kind of name stands: `conv0_0` stands beside `grid.conv0_1`.
-#ifndef ONNX_TAG_MAPPING_EVIDENCE_DOUBTFUL_SCOPES_H_
-#define ONNX_TAG_MAPPING_EVIDENCE_DOUBTFUL_SCOPES_H_
+#pragma once
 
 #include "clues/exporters/scopes.h"
 #include "core/graph/graph_facts.h"
@@ -20,5 +19,3 @@ void FindDoubtful(const GraphFacts& graph, ScopeFacts& facts,
                   ModuleTree& modules);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_MAPPING_EVIDENCE_DOUBTFUL_SCOPES_H_

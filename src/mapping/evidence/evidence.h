@@ -1,7 +1,6 @@
 // All facts of a file about the modules of its nodes. They are gathered once,
 // never changed afterwards, and shared by every strategy.
-#ifndef ONNX_TAG_MAPPING_EVIDENCE_EVIDENCE_H_
-#define ONNX_TAG_MAPPING_EVIDENCE_EVIDENCE_H_
+#pragma once
 
 #include <cstdint>
 #include <deque>
@@ -316,5 +315,3 @@ ModuleUses DescribeModules(const ModuleTree& tree, const ScopeTable& scopes,
                            const KnownModules& known);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_MAPPING_EVIDENCE_EVIDENCE_H_

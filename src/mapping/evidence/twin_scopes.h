@@ -7,8 +7,7 @@
 // called as `x.forward()` are not in the stack of calls. The parameters tell:
 // calls read the same, twins each their own. What stands between twins follows
 // from their order.
-#ifndef ONNX_TAG_MAPPING_EVIDENCE_TWIN_SCOPES_H_
-#define ONNX_TAG_MAPPING_EVIDENCE_TWIN_SCOPES_H_
+#pragma once
 
 #include "mapping/evidence/evidence.h"
 
@@ -29,5 +28,3 @@ IdVector<ScopeId, TwinScope> FindTwinScopes(const GraphFacts& graph,
                                             ModuleTree& modules);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_MAPPING_EVIDENCE_TWIN_SCOPES_H_

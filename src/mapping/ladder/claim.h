@@ -1,6 +1,5 @@
 // What a rung is: a function from evidence and accepted tags to claims.
-#ifndef ONNX_TAG_MAPPING_LADDER_CLAIM_H_
-#define ONNX_TAG_MAPPING_LADDER_CLAIM_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -84,5 +83,3 @@ struct Rung {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_MAPPING_LADDER_CLAIM_H_

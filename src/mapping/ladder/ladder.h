@@ -1,6 +1,5 @@
 // Strategies as ladders of rungs, and the functions that run them.
-#ifndef ONNX_TAG_MAPPING_LADDER_LADDER_H_
-#define ONNX_TAG_MAPPING_LADDER_LADDER_H_
+#pragma once
 
 #include <optional>
 #include <span>
@@ -62,5 +61,3 @@ void DescribeEvidence(const Evidence& evidence, NodeId node,
 std::vector<Origin> FindOrigins(const Evidence& evidence, const Placed& placed);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_MAPPING_LADDER_LADDER_H_

@@ -3,8 +3,7 @@
 // Rules that give a module are the first rung of every ladder. Rules with a
 // condition on the module, which are here, run after the last rung. Classes,
 // tags and roles are set at the end and replace all other results.
-#ifndef ONNX_TAG_MAPPING_MAPPING_APPLY_RULES_H_
-#define ONNX_TAG_MAPPING_MAPPING_APPLY_RULES_H_
+#pragma once
 
 #include <memory>
 #include <optional>
@@ -70,5 +69,3 @@ class RuleApplication {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_MAPPING_MAPPING_APPLY_RULES_H_

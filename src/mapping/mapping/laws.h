@@ -10,8 +10,7 @@
 //          right below its list: `blocks/blocks.1`;
 //   path   no module is above medium if no parameter confirms it while the
 //          parameters spell another path to the same place.
-#ifndef ONNX_TAG_MAPPING_MAPPING_LAWS_H_
-#define ONNX_TAG_MAPPING_MAPPING_LAWS_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -77,5 +76,3 @@ std::string LawText(const LawFinding& finding, const ModuleTree& modules,
                     const Tag& tag);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_MAPPING_MAPPING_LAWS_H_

@@ -1,6 +1,5 @@
 // A mapping whose steps another class follows, for `explain` and `report`.
-#ifndef ONNX_TAG_MAPPING_MAPPING_OBSERVED_MAPPING_H_
-#define ONNX_TAG_MAPPING_MAPPING_OBSERVED_MAPPING_H_
+#pragma once
 
 #include <span>
 #include <string>
@@ -96,5 +95,3 @@ class ClaimGatherer : public MappingObserver {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_MAPPING_MAPPING_OBSERVED_MAPPING_H_

@@ -1,7 +1,6 @@
 // Modules for the nodes that no rung placed: blocks found in the graph alone
 // (clues/structure/structure.h). Their names are invented.
-#ifndef ONNX_TAG_MAPPING_MAPPING_PLACE_FOUND_H_
-#define ONNX_TAG_MAPPING_MAPPING_PLACE_FOUND_H_
+#pragma once
 
 #include <deque>
 #include <optional>
@@ -52,5 +51,3 @@ FoundClaims PlaceFound(const GraphFacts& graph, OpenNodes open,
                        Confidence least, Tagging& tagging);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_MAPPING_MAPPING_PLACE_FOUND_H_

@@ -1,7 +1,6 @@
 // The facts that the rules for roles use: a few bytes per node. Every step is
 // one walk over the nodes, in file order or in reverse order.
-#ifndef ONNX_TAG_MAPPING_ROLES_ROLE_FACTS_H_
-#define ONNX_TAG_MAPPING_ROLES_ROLE_FACTS_H_
+#pragma once
 
 #include <string_view>
 #include <vector>
@@ -175,5 +174,3 @@ std::vector<std::int32_t> LayerIndices(
     const ModuleTree& tree, const std::vector<std::uint32_t>& leaf_kind);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_MAPPING_ROLES_ROLE_FACTS_H_

@@ -1,6 +1,5 @@
 // Looks up words in data/roles.txt.
-#ifndef ONNX_TAG_MAPPING_ROLES_ROLE_VOCABULARY_H_
-#define ONNX_TAG_MAPPING_ROLES_ROLE_VOCABULARY_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -154,5 +153,3 @@ class RoleLookup {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_MAPPING_ROLES_ROLE_VOCABULARY_H_

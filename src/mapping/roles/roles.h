@@ -4,8 +4,7 @@
 // The role follows from the path and class of the module (data/roles.txt), the
 // operator, and the use of its result. tests/mapping/roles/README.md lists the
 // rules in order.
-#ifndef ONNX_TAG_MAPPING_ROLES_ROLES_H_
-#define ONNX_TAG_MAPPING_ROLES_ROLES_H_
+#pragma once
 
 #include "core/graph/graph_facts.h"
 #include "mapping/roles/role_vocabulary.h"
@@ -18,5 +17,3 @@ void AssignRoles(const GraphFacts& graph, Tagging& tagging,
                  const RoleVocabulary& words = RoleVocabulary::BuiltIn());
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_MAPPING_ROLES_ROLES_H_

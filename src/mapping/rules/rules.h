@@ -1,7 +1,6 @@
 // The user's own rules (--rules). docs/reference/rules.md describes the meaning
 // of each part, docs/reference/schemas/rules.schema.json the format.
-#ifndef ONNX_TAG_MAPPING_RULES_RULES_H_
-#define ONNX_TAG_MAPPING_RULES_RULES_H_
+#pragma once
 
 #include <map>
 #include <optional>
@@ -92,5 +91,3 @@ struct Rules {
 Rules ReadRules(std::string_view json, const std::string& file);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_MAPPING_RULES_RULES_H_

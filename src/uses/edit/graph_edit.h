@@ -9,8 +9,7 @@
 //   edit.Write(sink);
 //
 // Weights are spans of the old file: they are never held.
-#ifndef ONNX_TAG_USES_EDIT_GRAPH_EDIT_H_
-#define ONNX_TAG_USES_EDIT_GRAPH_EDIT_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -110,5 +109,3 @@ class GraphEdit {
 };
 
 }  // namespace onnx_tag::edit
-
-#endif  // ONNX_TAG_USES_EDIT_GRAPH_EDIT_H_

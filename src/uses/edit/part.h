@@ -1,6 +1,5 @@
 // A part of a model as a model of its own.
-#ifndef ONNX_TAG_USES_EDIT_PART_H_
-#define ONNX_TAG_USES_EDIT_PART_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -157,5 +156,3 @@ class PartWriter {
 };
 
 }  // namespace onnx_tag::edit
-
-#endif  // ONNX_TAG_USES_EDIT_PART_H_

@@ -7,8 +7,7 @@
 //   for (const PrivateText& text : found.texts()) ...
 //   ScrubWriter writer(model, found);  // without those that can be removed
 //   writer.Write(sink);
-#ifndef ONNX_TAG_USES_EDIT_PRIVATE_TEXT_H_
-#define ONNX_TAG_USES_EDIT_PRIVATE_TEXT_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -135,5 +134,3 @@ std::string_view FindEmail(std::string_view text);
 std::string_view FindAddress(std::string_view text);
 
 }  // namespace onnx_tag::edit
-
-#endif  // ONNX_TAG_USES_EDIT_PRIVATE_TEXT_H_

@@ -1,6 +1,5 @@
 // Initializers under other names, everywhere in the file; strip undoes it.
-#ifndef ONNX_TAG_USES_EDIT_RENAMER_H_
-#define ONNX_TAG_USES_EDIT_RENAMER_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -51,5 +50,3 @@ class Renamer {
 };
 
 }  // namespace onnx_tag::edit
-
-#endif  // ONNX_TAG_USES_EDIT_RENAMER_H_

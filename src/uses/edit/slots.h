@@ -6,8 +6,7 @@
 // rank 0 are their defaults: x A has no columns then, and its product with B is
 // 0. The sum is behind the bias, because runtimes fuse a product with its bias
 // and then round it in another way.
-#ifndef ONNX_TAG_USES_EDIT_SLOTS_H_
-#define ONNX_TAG_USES_EDIT_SLOTS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -49,5 +48,3 @@ void AddSlots(const Model& model, const std::vector<Slot>& slots,
               std::uint64_t rank, GraphEdit& edit, const Release& release);
 
 }  // namespace onnx_tag::edit
-
-#endif  // ONNX_TAG_USES_EDIT_SLOTS_H_

@@ -1,7 +1,6 @@
 // The files with facts that a mapping may use: a recording, a module map,
 // rules.
-#ifndef ONNX_TAG_USES_LIBRARY_FACTS_H_
-#define ONNX_TAG_USES_LIBRARY_FACTS_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -22,5 +21,3 @@ void AddFactFiles(const MappingOptions& options, Inputs& inputs);
 std::string DigestOf(std::string_view bytes);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_USES_LIBRARY_FACTS_H_

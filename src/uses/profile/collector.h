@@ -1,6 +1,5 @@
 // Kernels that ran one after another, in the order of a file.
-#ifndef ONNX_TAG_USES_PROFILE_COLLECTOR_H_
-#define ONNX_TAG_USES_PROFILE_COLLECTOR_H_
+#pragma once
 
 #include <cmath>
 #include <string>
@@ -84,5 +83,3 @@ class Collector {
 };
 
 }  // namespace onnx_tag::profile
-
-#endif  // ONNX_TAG_USES_PROFILE_COLLECTOR_H_

@@ -1,6 +1,5 @@
 // A profile: the start and duration of each kernel run, or another number.
-#ifndef ONNX_TAG_USES_PROFILE_PROFILE_H_
-#define ONNX_TAG_USES_PROFILE_PROFILE_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -116,5 +115,3 @@ Profile ReadQnnProfile(Bytes text, Bytes op_trace);
 Profile ReadTableProfile(Bytes tsv, std::string_view measure);
 
 }  // namespace onnx_tag::profile
-
-#endif  // ONNX_TAG_USES_PROFILE_PROFILE_H_

@@ -1,7 +1,6 @@
 // How numbers differ from run to run: percentiles of what groups of kernels,
 // such as modules, took in each run of the model.
-#ifndef ONNX_TAG_USES_PROFILE_RUN_SPREADS_H_
-#define ONNX_TAG_USES_PROFILE_RUN_SPREADS_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -56,5 +55,3 @@ std::vector<Spread> SpreadsOf(const Profile& profile,
                               const KernelGroups& groups);
 
 }  // namespace onnx_tag::profile
-
-#endif  // ONNX_TAG_USES_PROFILE_RUN_SPREADS_H_

@@ -1,7 +1,6 @@
 // Numbers for a model's dimensions: those that the user gave, and for the rest
 // a batch of 1 and 128 of everything else.
-#ifndef ONNX_TAG_USES_SIZES_ASSUMPTIONS_H_
-#define ONNX_TAG_USES_SIZES_ASSUMPTIONS_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -74,5 +73,3 @@ class Assumptions {
 };
 
 }  // namespace onnx_tag::sizes
-
-#endif  // ONNX_TAG_USES_SIZES_ASSUMPTIONS_H_

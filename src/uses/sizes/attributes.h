@@ -1,6 +1,5 @@
 // The attributes of a node that shapes depend on, and small tensors.
-#ifndef ONNX_TAG_USES_SIZES_ATTRIBUTES_H_
-#define ONNX_TAG_USES_SIZES_ATTRIBUTES_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -71,5 +70,3 @@ struct SmallTensor : TensorType {
 SmallTensor ReadSmallTensor(Bytes tensor);
 
 }  // namespace onnx_tag::sizes
-
-#endif  // ONNX_TAG_USES_SIZES_ATTRIBUTES_H_

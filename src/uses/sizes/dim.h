@@ -1,7 +1,6 @@
 // A size: a number, a formula of named dimensions, or unknown. Eight bytes;
 // what a formula says is in the `Formulas` that made it.
-#ifndef ONNX_TAG_USES_SIZES_DIM_H_
-#define ONNX_TAG_USES_SIZES_DIM_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -90,5 +89,3 @@ constexpr std::int64_t FloorOf(std::int64_t a, std::int64_t b) {  // b > 0
 }
 
 }  // namespace onnx_tag::sizes
-
-#endif  // ONNX_TAG_USES_SIZES_DIM_H_

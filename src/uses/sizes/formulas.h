@@ -8,8 +8,7 @@
 //
 //   Formulas formulas;
 //   const Dim rows = formulas.Times(formulas.Dimension("batch"), 12);
-#ifndef ONNX_TAG_USES_SIZES_FORMULAS_H_
-#define ONNX_TAG_USES_SIZES_FORMULAS_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -293,5 +292,3 @@ std::string QuotedName(std::string_view name);
 Dim ParseFormula(Formulas& formulas, std::string_view text);
 
 }  // namespace onnx_tag::sizes
-
-#endif  // ONNX_TAG_USES_SIZES_FORMULAS_H_

@@ -5,8 +5,7 @@
 // place, a result is given back after its last reader, inputs and outputs stay
 // for the whole run, and nothing is padded. Nodes that depend on no input are
 // constants: a part that reads them has them itself.
-#ifndef ONNX_TAG_USES_SIZES_MAIN_RUN_H_
-#define ONNX_TAG_USES_SIZES_MAIN_RUN_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -134,5 +133,3 @@ class PartSweep {
 };
 
 }  // namespace onnx_tag::sizes
-
-#endif  // ONNX_TAG_USES_SIZES_MAIN_RUN_H_

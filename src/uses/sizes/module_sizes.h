@@ -1,7 +1,6 @@
 // What a model's modules cost: parameters, bytes by type, operations, what they
 // write; as formulas, and as numbers for some dimensions.
-#ifndef ONNX_TAG_USES_SIZES_MODULE_SIZES_H_
-#define ONNX_TAG_USES_SIZES_MODULE_SIZES_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -74,5 +73,3 @@ ModelFormulas SumFormulas(const Model& model, const Tagging& tagging,
                           Shapes& shapes);
 
 }  // namespace onnx_tag::sizes
-
-#endif  // ONNX_TAG_USES_SIZES_MODULE_SIZES_H_

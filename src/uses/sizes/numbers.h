@@ -1,7 +1,6 @@
 // The elements of small tensors that shapes are computed with: sizes, and
 // quotients of sizes.
-#ifndef ONNX_TAG_USES_SIZES_NUMBERS_H_
-#define ONNX_TAG_USES_SIZES_NUMBERS_H_
+#pragma once
 
 #include <memory>
 #include <optional>
@@ -127,5 +126,3 @@ struct Fact {
 };
 
 }  // namespace onnx_tag::sizes
-
-#endif  // ONNX_TAG_USES_SIZES_NUMBERS_H_

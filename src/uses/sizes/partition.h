@@ -1,8 +1,7 @@
 // A sequence cut into consecutive parts: the largest part as small as possible,
 // then the fewest bytes across. By dynamic programming, so that the answer is
 // the best one, not a good one.
-#ifndef ONNX_TAG_USES_SIZES_PARTITION_H_
-#define ONNX_TAG_USES_SIZES_PARTITION_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -48,5 +47,3 @@ std::optional<std::size_t> FewestParts(const PartCosts& costs,
                                        std::uint64_t budget);
 
 }  // namespace onnx_tag::sizes
-
-#endif  // ONNX_TAG_USES_SIZES_PARTITION_H_

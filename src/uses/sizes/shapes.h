@@ -10,8 +10,7 @@
 //   const Shapes shapes(model);
 //   if (shapes.Of(value)) Use(*shapes.Of(value));
 //   Print(FormulaText(shapes.formulas(), shapes.Flops(node)));
-#ifndef ONNX_TAG_USES_SIZES_SHAPES_H_
-#define ONNX_TAG_USES_SIZES_SHAPES_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -174,5 +173,3 @@ class Shapes {
 };
 
 }  // namespace onnx_tag::sizes
-
-#endif  // ONNX_TAG_USES_SIZES_SHAPES_H_

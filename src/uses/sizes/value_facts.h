@@ -1,6 +1,5 @@
 // What is known of all values of a model, and the formulas they use.
-#ifndef ONNX_TAG_USES_SIZES_VALUE_FACTS_H_
-#define ONNX_TAG_USES_SIZES_VALUE_FACTS_H_
+#pragma once
 
 #include <memory>
 #include <optional>
@@ -78,5 +77,3 @@ Fact ReadRecorded(Formulas& formulas, Bytes type);
 void LearnNames(Formulas& formulas, Bytes type);
 
 }  // namespace onnx_tag::sizes
-
-#endif  // ONNX_TAG_USES_SIZES_VALUE_FACTS_H_

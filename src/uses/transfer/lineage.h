@@ -1,6 +1,5 @@
 // What became of each node, from the pairs of two versions.
-#ifndef ONNX_TAG_USES_TRANSFER_LINEAGE_H_
-#define ONNX_TAG_USES_TRANSFER_LINEAGE_H_
+#pragma once
 
 #include "onnx_tag/transfer.h"
 #include "uses/transfer/placing.h"
@@ -10,5 +9,3 @@ namespace onnx_tag::transfer {
 Lineage FindLineage(const Matching& matching, const Placing& placing);
 
 }  // namespace onnx_tag::transfer
-
-#endif  // ONNX_TAG_USES_TRANSFER_LINEAGE_H_

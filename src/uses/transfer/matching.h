@@ -3,8 +3,7 @@
 // Pairs are never removed, so the more certain steps come first: names, then
 // upstream of a pair (a value has one producer, and inputs have an order), then
 // downstream, where a value may have several consumers.
-#ifndef ONNX_TAG_USES_TRANSFER_MATCHING_H_
-#define ONNX_TAG_USES_TRANSFER_MATCHING_H_
+#pragma once
 
 #include <deque>
 #include <optional>
@@ -184,5 +183,3 @@ class Matching {
 };
 
 }  // namespace onnx_tag::transfer
-
-#endif  // ONNX_TAG_USES_TRANSFER_MATCHING_H_

@@ -1,6 +1,5 @@
 // Pairs nodes and values by name.
-#ifndef ONNX_TAG_USES_TRANSFER_NAMES_H_
-#define ONNX_TAG_USES_TRANSFER_NAMES_H_
+#pragma once
 
 #include <string_view>
 #include <unordered_map>
@@ -49,5 +48,3 @@ class NameIndex {
 };
 
 }  // namespace onnx_tag::transfer
-
-#endif  // ONNX_TAG_USES_TRANSFER_NAMES_H_

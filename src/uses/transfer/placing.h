@@ -1,6 +1,5 @@
 // Finds the module of each new node after the pairs are found.
-#ifndef ONNX_TAG_USES_TRANSFER_PLACING_H_
-#define ONNX_TAG_USES_TRANSFER_PLACING_H_
+#pragma once
 
 #include <vector>
 
@@ -78,5 +77,3 @@ class Placing {
 };
 
 }  // namespace onnx_tag::transfer
-
-#endif  // ONNX_TAG_USES_TRANSFER_PLACING_H_

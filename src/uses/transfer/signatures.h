@@ -1,6 +1,5 @@
 // What a node is, told by the nodes around it that no tool merges.
-#ifndef ONNX_TAG_USES_TRANSFER_SIGNATURES_H_
-#define ONNX_TAG_USES_TRANSFER_SIGNATURES_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -33,5 +32,3 @@ class Signatures {
 };
 
 }  // namespace onnx_tag::transfer
-
-#endif  // ONNX_TAG_USES_TRANSFER_SIGNATURES_H_

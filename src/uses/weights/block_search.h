@@ -3,8 +3,7 @@
 // Each position of the tensor is looked up among the first numbers of all
 // parameters and of their pieces; the longest run from there is a block. Only
 // samples are compared: the proof is made afterwards, with all bytes.
-#ifndef ONNX_TAG_USES_WEIGHTS_BLOCK_SEARCH_H_
-#define ONNX_TAG_USES_WEIGHTS_BLOCK_SEARCH_H_
+#pragma once
 
 #include <cstdint>
 #include <limits>
@@ -102,5 +101,3 @@ class BlockSearch {
 };
 
 }  // namespace onnx_tag::weights
-
-#endif  // ONNX_TAG_USES_WEIGHTS_BLOCK_SEARCH_H_

@@ -1,6 +1,5 @@
 // The parameters that a model holds against those that it should hold.
-#ifndef ONNX_TAG_USES_WEIGHTS_CHECK_H_
-#define ONNX_TAG_USES_WEIGHTS_CHECK_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -63,5 +62,3 @@ CheckResult Check(const Model& model, const std::vector<Weight>& weights,
                   const std::vector<ReferenceTensor>& reference);
 
 }  // namespace onnx_tag::weights
-
-#endif  // ONNX_TAG_USES_WEIGHTS_CHECK_H_

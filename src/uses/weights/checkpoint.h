@@ -1,8 +1,7 @@
 // The tensors of a checkpoint: a .safetensors file, several of them with an
 // index, or a state dict that torch.save() wrote. Nothing in it is executed,
 // and no tensor is loaded: their bytes are views of the mapped files.
-#ifndef ONNX_TAG_USES_WEIGHTS_CHECKPOINT_H_
-#define ONNX_TAG_USES_WEIGHTS_CHECKPOINT_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -74,5 +73,3 @@ class Checkpoint {
 };
 
 }  // namespace onnx_tag::weights
-
-#endif  // ONNX_TAG_USES_WEIGHTS_CHECKPOINT_H_

@@ -1,7 +1,6 @@
 // How PlanRefit() works: each tensor is matched with the old checkpoint, then
 // doubts are settled.
-#ifndef ONNX_TAG_USES_WEIGHTS_PLANNER_H_
-#define ONNX_TAG_USES_WEIGHTS_PLANNER_H_
+#pragma once
 
 #include <functional>
 #include <map>
@@ -259,5 +258,3 @@ class Planner {
 };
 
 }  // namespace onnx_tag::weights
-
-#endif  // ONNX_TAG_USES_WEIGHTS_PLANNER_H_

@@ -4,8 +4,7 @@
 // by a known transform. Tensors that hold no parameter are kept. Any other
 // tensor is refused: a tensor that keeps its old numbers beside new ones makes
 // a model that is silently wrong.
-#ifndef ONNX_TAG_USES_WEIGHTS_REFIT_H_
-#define ONNX_TAG_USES_WEIGHTS_REFIT_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -109,5 +108,3 @@ RefitPlan PlanRefit(const Model& model, const Tagging& tagging,
                     const Store& store, const RefitRequest& request);
 
 }  // namespace onnx_tag::weights
-
-#endif  // ONNX_TAG_USES_WEIGHTS_REFIT_H_

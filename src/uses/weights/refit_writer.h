@@ -1,7 +1,6 @@
 // Writes a model, and the files of weights beside it, as a plan says. All other
 // bytes stay; new numbers are made while they are written.
-#ifndef ONNX_TAG_USES_WEIGHTS_REFIT_WRITER_H_
-#define ONNX_TAG_USES_WEIGHTS_REFIT_WRITER_H_
+#pragma once
 
 #include <map>
 #include <string>
@@ -49,5 +48,3 @@ class RefitWriter {
 };
 
 }  // namespace onnx_tag::weights
-
-#endif  // ONNX_TAG_USES_WEIGHTS_REFIT_WRITER_H_

@@ -4,8 +4,7 @@
 // A Recipe is found with the old checkpoint and proved by making the present
 // bytes from it. With the new checkpoint the same recipe makes the new bytes.
 // Tensors are made in steps; none is held as a whole.
-#ifndef ONNX_TAG_USES_WEIGHTS_TRANSFORMS_H_
-#define ONNX_TAG_USES_WEIGHTS_TRANSFORMS_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -188,5 +187,3 @@ class Made {
 };
 
 }  // namespace onnx_tag::weights
-
-#endif  // ONNX_TAG_USES_WEIGHTS_TRANSFORMS_H_

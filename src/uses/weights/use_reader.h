@@ -1,7 +1,6 @@
 // What one use says of a tensor: the node that reads it, its module and the
 // slot it goes into.
-#ifndef ONNX_TAG_USES_WEIGHTS_USE_READER_H_
-#define ONNX_TAG_USES_WEIGHTS_USE_READER_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -124,5 +123,3 @@ class UseReader {
 };
 
 }  // namespace onnx_tag::weights
-
-#endif  // ONNX_TAG_USES_WEIGHTS_USE_READER_H_

@@ -4,8 +4,7 @@
 // A name of the state_dict that survived says it. Where a tool made a name up
 // (`onnx::MatMul_317`), the node that reads the tensor does: its module, its
 // operator and the slot the tensor goes into.
-#ifndef ONNX_TAG_USES_WEIGHTS_WEIGHT_MAP_H_
-#define ONNX_TAG_USES_WEIGHTS_WEIGHT_MAP_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -54,5 +53,3 @@ std::vector<Weight> MapWeights(const Model& model, const Tagging& tagging);
 std::uint64_t BytesOf(const Model& model, const Initializer& tensor);
 
 }  // namespace onnx_tag::weights
-
-#endif  // ONNX_TAG_USES_WEIGHTS_WEIGHT_MAP_H_

@@ -2,8 +2,7 @@
 //
 //   SmallModel model({"MatMul x w -> y", "Add y b -> z"}, {{"w", 2}, {"b",
 //   1}});
-#ifndef ONNX_TAG_TESTS_RECIPES_SMALL_MODEL_H_
-#define ONNX_TAG_TESTS_RECIPES_SMALL_MODEL_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -45,5 +44,3 @@ class SmallModel : public onnx_tag::test::ModelLines {
 };
 
 }  // namespace onnx_tag::recipes::test
-
-#endif  // ONNX_TAG_TESTS_RECIPES_SMALL_MODEL_H_

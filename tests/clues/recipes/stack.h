@@ -1,6 +1,5 @@
 // A stack of layers to record and to ask for, and a book of such recipes.
-#ifndef ONNX_TAG_TESTS_RECIPES_STACK_H_
-#define ONNX_TAG_TESTS_RECIPES_STACK_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -104,5 +103,3 @@ inline ListBook BookOf(const Stack& stack) {
 }
 
 }  // namespace onnx_tag::recipes::test
-
-#endif  // ONNX_TAG_TESTS_RECIPES_STACK_H_

@@ -1,6 +1,5 @@
 // Small networks without names, as exporters write them.
-#ifndef ONNX_TAG_TESTS_STRUCTURE_SMALL_NETS_H_
-#define ONNX_TAG_TESTS_STRUCTURE_SMALL_NETS_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -130,5 +129,3 @@ class Found {
 };
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_STRUCTURE_SMALL_NETS_H_

@@ -1,7 +1,6 @@
 // The models of tests/truth as exporters wrote them, with the module of each
 // node of the main graph.
-#ifndef ONNX_TAG_TESTS_STRUCTURE_TRUTH_FILES_H_
-#define ONNX_TAG_TESTS_STRUCTURE_TRUTH_FILES_H_
+#pragma once
 
 #include <algorithm>
 #include <filesystem>
@@ -64,5 +63,3 @@ inline std::string LayerOf(const std::string& path) {
 }
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_STRUCTURE_TRUTH_FILES_H_

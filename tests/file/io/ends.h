@@ -1,6 +1,5 @@
 // Two ends: what is written to one is read from the other.
-#ifndef ONNX_TAG_TESTS_IO_ENDS_H_
-#define ONNX_TAG_TESTS_IO_ENDS_H_
+#pragma once
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -39,5 +38,3 @@ class Ends {
 };
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_IO_ENDS_H_

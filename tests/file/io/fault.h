@@ -1,7 +1,6 @@
 // System calls that fail on demand. The table has no state of its own, so the
 // state is here; a test sets `fault` and a forked child inherits it.
-#ifndef ONNX_TAG_TESTS_IO_FAULT_H_
-#define ONNX_TAG_TESTS_IO_FAULT_H_
+#pragma once
 
 #include <algorithm>
 #include <cerrno>
@@ -107,5 +106,3 @@ inline const io::SystemCalls kFaultyCalls = {
 };
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_IO_FAULT_H_

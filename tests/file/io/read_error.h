@@ -1,6 +1,5 @@
 // What goes wrong when a file is read.
-#ifndef ONNX_TAG_TESTS_IO_READ_ERROR_H_
-#define ONNX_TAG_TESTS_IO_READ_ERROR_H_
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -27,5 +26,3 @@ inline std::string OpenError(const std::string& path) {
 }
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_IO_READ_ERROR_H_

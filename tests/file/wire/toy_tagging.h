@@ -1,8 +1,7 @@
 // Tagging reduced to the wire: what the layers above do with a Rewrite, on
 // messages whose fields have four meanings. Our fields are erased, new ones
 // appended, and the widths that must be kept go to a field of the file itself.
-#ifndef ONNX_TAG_TESTS_WIRE_TOY_TAGGING_H_
-#define ONNX_TAG_TESTS_WIRE_TOY_TAGGING_H_
+#pragma once
 
 #include <map>
 #include <stdexcept>
@@ -101,5 +100,3 @@ inline std::string Strip(const std::string& file) {
 }
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_WIRE_TOY_TAGGING_H_

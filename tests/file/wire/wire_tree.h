@@ -1,6 +1,5 @@
 // Trees of nested messages found in bytes, and rewrites written to strings.
-#ifndef ONNX_TAG_TESTS_WIRE_WIRE_TREE_H_
-#define ONNX_TAG_TESTS_WIRE_WIRE_TREE_H_
+#pragma once
 
 #include <functional>
 #include <map>
@@ -63,5 +62,3 @@ inline std::string Written(const Rewrite& rewrite, Bytes file,
 }
 
 }  // namespace onnx_tag::wire
-
-#endif  // ONNX_TAG_TESTS_WIRE_WIRE_TREE_H_

@@ -1,6 +1,5 @@
 // What the steps of evidence say, as text.
-#ifndef ONNX_TAG_TESTS_EVIDENCE_CLAIMS_H_
-#define ONNX_TAG_TESTS_EVIDENCE_CLAIMS_H_
+#pragma once
 
 #include <string>
 
@@ -22,5 +21,3 @@ inline std::string Says(const Claims& claims, const ModuleTree& modules,
 }
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_EVIDENCE_CLAIMS_H_

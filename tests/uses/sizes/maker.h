@@ -1,6 +1,5 @@
 // Small models for the tests of sizes, and what is known of their values.
-#ifndef ONNX_TAG_TESTS_SIZES_MAKER_H_
-#define ONNX_TAG_TESTS_SIZES_MAKER_H_
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -167,5 +166,3 @@ struct Known {
 };
 
 }  // namespace onnx_tag::test
-
-#endif  // ONNX_TAG_TESTS_SIZES_MAKER_H_

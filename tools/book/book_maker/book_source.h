@@ -4,8 +4,7 @@
 // constants and shape arithmetic, and calls of other modules. Programs refer to
 // values by position, so that equal modules have equal programs, in any place.
 // docs/how/recipes-format.md explains the text.
-#ifndef ONNX_TAG_BOOK_MAKER_BOOK_SOURCE_H_
-#define ONNX_TAG_BOOK_MAKER_BOOK_SOURCE_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -124,5 +123,3 @@ BookSource ReadBook(std::string_view text);
 std::string PackBook(const BookSource& source);
 
 }  // namespace onnx_tag::recipes
-
-#endif  // ONNX_TAG_BOOK_MAKER_BOOK_SOURCE_H_

@@ -1,6 +1,5 @@
 // How names are written in data/recipes.txt.
-#ifndef ONNX_TAG_BOOK_MAKER_BOOK_WORDS_H_
-#define ONNX_TAG_BOOK_MAKER_BOOK_WORDS_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -21,5 +20,3 @@ std::string UnescapedExtra(std::string_view text);
 std::string_view UsualOp(std::string_view label);
 
 }  // namespace onnx_tag::recipes
-
-#endif  // ONNX_TAG_BOOK_MAKER_BOOK_WORDS_H_

@@ -1,7 +1,6 @@
 // A recipe as nested calls: which module ran which stretch of it, and where
 // in these calls each side node belongs.
-#ifndef ONNX_TAG_BOOK_MAKER_CALL_FRAMES_H_
-#define ONNX_TAG_BOOK_MAKER_CALL_FRAMES_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -70,5 +69,3 @@ class Frames {
 };
 
 }  // namespace onnx_tag::recipes
-
-#endif  // ONNX_TAG_BOOK_MAKER_CALL_FRAMES_H_

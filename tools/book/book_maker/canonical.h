@@ -1,6 +1,5 @@
 // Recipes that say the same, made equal.
-#ifndef ONNX_TAG_BOOK_MAKER_CANONICAL_H_
-#define ONNX_TAG_BOOK_MAKER_CANONICAL_H_
+#pragma once
 
 #include "clues/recipes/book/recipe.h"
 
@@ -12,5 +11,3 @@ namespace onnx_tag::recipes {
 Recipe Canonical(const Recipe& recipe);
 
 }  // namespace onnx_tag::recipes
-
-#endif  // ONNX_TAG_BOOK_MAKER_CANONICAL_H_

@@ -1,6 +1,5 @@
 // From recipes to the book.
-#ifndef ONNX_TAG_BOOK_MAKER_DISTIL_H_
-#define ONNX_TAG_BOOK_MAKER_DISTIL_H_
+#pragma once
 
 #include <string_view>
 
@@ -14,5 +13,3 @@ namespace onnx_tag::recipes {
 void Distil(const Recipe& recipe, std::string_view made_by, BookSource& book);
 
 }  // namespace onnx_tag::recipes
-
-#endif  // ONNX_TAG_BOOK_MAKER_DISTIL_H_

@@ -1,6 +1,5 @@
 // From a file with known answers to a recipe.
-#ifndef ONNX_TAG_BOOK_MAKER_MAKE_RECIPE_H_
-#define ONNX_TAG_BOOK_MAKER_MAKE_RECIPE_H_
+#pragma once
 
 #include <string_view>
 #include <vector>
@@ -22,5 +21,3 @@ struct KnownModule {
 Recipe MakeRecipe(const Model& model, const std::vector<KnownModule>& truth);
 
 }  // namespace onnx_tag::recipes
-
-#endif  // ONNX_TAG_BOOK_MAKER_MAKE_RECIPE_H_

@@ -1,7 +1,6 @@
 // The catalogue's text, data/catalogue.txt, as its maker writes it
 // (docs/how/catalogue-format.md).
-#ifndef ONNX_TAG_CATALOGUE_MAKER_SOURCE_H_
-#define ONNX_TAG_CATALOGUE_MAKER_SOURCE_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -86,5 +85,3 @@ void ReadSizes(std::string_view text, Source& source);
 std::string PackTable(const Source& source);
 
 }  // namespace onnx_tag::catalogue
-
-#endif  // ONNX_TAG_CATALOGUE_MAKER_SOURCE_H_

@@ -1,6 +1,5 @@
 // The bar of a batch: files, nodes, rate, time left, and what is running.
-#ifndef ONNX_TAG_APP_COMMANDS_BATCH_BATCH_PROGRESS_H_
-#define ONNX_TAG_APP_COMMANDS_BATCH_BATCH_PROGRESS_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -30,5 +29,3 @@ class BatchProgress {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_COMMANDS_BATCH_BATCH_PROGRESS_H_

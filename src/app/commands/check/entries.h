@@ -1,7 +1,6 @@
 // The entries of metadata that onnx-tag writes, and what may be wrong with
 // those of a node.
-#ifndef ONNX_TAG_APP_COMMANDS_CHECK_ENTRIES_H_
-#define ONNX_TAG_APP_COMMANDS_CHECK_ENTRIES_H_
+#pragma once
 
 #include <algorithm>
 #include <array>
@@ -156,5 +155,3 @@ class NodeEntries {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_COMMANDS_CHECK_ENTRIES_H_

@@ -1,6 +1,5 @@
 // What differs between two models: module by module, node by node.
-#ifndef ONNX_TAG_APP_COMMANDS_COMPARE_COMPARE_H_
-#define ONNX_TAG_APP_COMMANDS_COMPARE_COMPARE_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -113,5 +112,3 @@ std::vector<std::string> CompareOpsets(const Model& a, const Model& b);
 std::vector<std::string> CompareInterfaces(const Model& a, const Model& b);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_COMMANDS_COMPARE_COMPARE_H_

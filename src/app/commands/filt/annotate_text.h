@@ -6,8 +6,7 @@
 //
 // Only insertions change the text. Time is linear in the text; memory is that
 // of one line, 1 MiB at most.
-#ifndef ONNX_TAG_APP_COMMANDS_FILT_ANNOTATE_TEXT_H_
-#define ONNX_TAG_APP_COMMANDS_FILT_ANNOTATE_TEXT_H_
+#pragma once
 
 #include <array>
 #include <bitset>
@@ -133,5 +132,3 @@ class TextAnnotator {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_COMMANDS_FILT_ANNOTATE_TEXT_H_

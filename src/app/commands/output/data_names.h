@@ -5,8 +5,7 @@
 // weights get another name, the new model reads that one, and then the old
 // weights are removed. A kill in between leaves the old model or the new one,
 // whole; the next run removes what nothing reads.
-#ifndef ONNX_TAG_APP_COMMANDS_OUTPUT_DATA_NAMES_H_
-#define ONNX_TAG_APP_COMMANDS_OUTPUT_DATA_NAMES_H_
+#pragma once
 
 #include <cstdint>
 #include <set>
@@ -50,5 +49,3 @@ class DataNames {
 std::set<std::string> LocationsOf(const std::string& model);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_COMMANDS_OUTPUT_DATA_NAMES_H_

@@ -1,8 +1,7 @@
 // Where the results for an input go, and the weights that lie beside it in
 // files of their own. Whether a file stands there already is the business of
 // PendingOutputs.
-#ifndef ONNX_TAG_APP_COMMANDS_OUTPUT_DESTINATIONS_H_
-#define ONNX_TAG_APP_COMMANDS_OUTPUT_DESTINATIONS_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -61,5 +60,3 @@ std::unordered_map<std::string, std::string> CopiedData(
     const ModelFile& file, const std::string& output, DataChoice choice);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_COMMANDS_OUTPUT_DESTINATIONS_H_

@@ -9,8 +9,7 @@
 //   outputs.Judge();   // throws where something may not be replaced
 //   outputs.Write();   // a full disk is found here
 //   outputs.Commit();
-#ifndef ONNX_TAG_APP_COMMANDS_OUTPUT_PENDING_OUTPUTS_H_
-#define ONNX_TAG_APP_COMMANDS_OUTPUT_PENDING_OUTPUTS_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -162,5 +161,3 @@ std::uint64_t SizeOf(const std::vector<DataPiece>& pieces);
 std::string_view Deed(PendingOutputs::Fate fate, bool dry_run);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_COMMANDS_OUTPUT_PENDING_OUTPUTS_H_

@@ -1,6 +1,5 @@
 // A profile on disk, and the nodes that its kernels are.
-#ifndef ONNX_TAG_APP_COMMANDS_PROFILE_KERNELS_H_
-#define ONNX_TAG_APP_COMMANDS_PROFILE_KERNELS_H_
+#pragma once
 
 #include <string_view>
 #include <unordered_map>
@@ -70,5 +69,3 @@ NodeNumbers ReadNodeNumbers(const TaggedModel& model,
                             const ProfileSource& source);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_COMMANDS_PROFILE_KERNELS_H_

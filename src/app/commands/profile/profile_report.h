@@ -1,7 +1,6 @@
 // What a profile says of the modules of a model: counted in profile_report.cc,
 // printed in profile_output.cc.
-#ifndef ONNX_TAG_APP_COMMANDS_PROFILE_PROFILE_REPORT_H_
-#define ONNX_TAG_APP_COMMANDS_PROFILE_PROFILE_REPORT_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -178,5 +177,3 @@ std::string FoldedStacks(const ProfileReport& report);
 std::string SpeedscopeStacks(const ProfileReport& report);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_COMMANDS_PROFILE_PROFILE_REPORT_H_

@@ -1,7 +1,6 @@
 // A part of a model that can be cut out: nodes of the main graph with the
 // values that go in and come out, closed so that it runs on its own.
-#ifndef ONNX_TAG_APP_COMMANDS_READ_CLOSED_CUT_H_
-#define ONNX_TAG_APP_COMMANDS_READ_CLOSED_CUT_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -51,5 +50,3 @@ class PartCutter {
 std::vector<bool> ConstantNodes(const Model& model);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_COMMANDS_READ_CLOSED_CUT_H_

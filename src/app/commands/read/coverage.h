@@ -1,6 +1,5 @@
 // How many nodes have tags, whether that is enough, and what to do if not.
-#ifndef ONNX_TAG_APP_COMMANDS_READ_COVERAGE_H_
-#define ONNX_TAG_APP_COMMANDS_READ_COVERAGE_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -62,5 +61,3 @@ void AddAdvice(const Tagging& tagging, const Coverage& coverage,
 std::string OrUnknown(std::string_view text);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_COMMANDS_READ_COVERAGE_H_

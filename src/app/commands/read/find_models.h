@@ -1,7 +1,6 @@
 // The models a run is about: named one by one, found in folders, or listed in
 // a file.
-#ifndef ONNX_TAG_APP_COMMANDS_READ_FIND_MODELS_H_
-#define ONNX_TAG_APP_COMMANDS_READ_FIND_MODELS_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -30,5 +29,3 @@ void AddModelInputs(const std::vector<FoundModel>& models, Inputs& inputs);
 std::vector<std::string> SplitFileList(std::string_view list);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_COMMANDS_READ_FIND_MODELS_H_

@@ -1,6 +1,5 @@
 // The sizes of a command's model, and their text.
-#ifndef ONNX_TAG_APP_COMMANDS_READ_MODEL_SIZES_H_
-#define ONNX_TAG_APP_COMMANDS_READ_MODEL_SIZES_H_
+#pragma once
 
 #include <memory>
 #include <optional>
@@ -69,5 +68,3 @@ Datum DimensionsValue(const ModelCosts& costs);
 Datum::Members SizeMembers(const sizes::ModelSizes* sizes);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_COMMANDS_READ_MODEL_SIZES_H_

@@ -1,7 +1,6 @@
 // The modules of a tagged model: the ones that the user names, how many nodes
 // each has, and the tree that people see.
-#ifndef ONNX_TAG_APP_COMMANDS_READ_MODULES_H_
-#define ONNX_TAG_APP_COMMANDS_READ_MODULES_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -98,5 +97,3 @@ class FoldedTree {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_COMMANDS_READ_MODULES_H_

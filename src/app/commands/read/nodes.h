@@ -1,6 +1,5 @@
 // Nodes of a tagged model: those that the user means, and what is said of each.
-#ifndef ONNX_TAG_APP_COMMANDS_READ_NODES_H_
-#define ONNX_TAG_APP_COMMANDS_READ_NODES_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -98,5 +97,3 @@ Datum LineValue(const SourceLine& line);
 Datum NodeValue(const Model& model, NodeId node);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_COMMANDS_READ_NODES_H_

@@ -1,7 +1,6 @@
 // Where a model is cut by what its parts cost: `split --parts`, `split
 // --budget` and `select --for layer-ann --budget`.
-#ifndef ONNX_TAG_APP_COMMANDS_READ_PART_PLAN_H_
-#define ONNX_TAG_APP_COMMANDS_READ_PART_PLAN_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -80,5 +79,3 @@ std::string CostText(PlanBy by, std::uint64_t cost);
 std::string PlanText(const PartPlan& plan);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_COMMANDS_READ_PART_PLAN_H_

@@ -1,6 +1,5 @@
 // A model with its tags, and the files that they come from.
-#ifndef ONNX_TAG_APP_COMMANDS_READ_TAGGED_MODEL_H_
-#define ONNX_TAG_APP_COMMANDS_READ_TAGGED_MODEL_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -113,5 +112,3 @@ ModelFile OpenModel(const std::string& path, Terminal& terminal);
 std::vector<std::string> ReadingWarnings(const Model& model);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_COMMANDS_READ_TAGGED_MODEL_H_

@@ -1,7 +1,6 @@
 // The data of a report, which docs/how/report-format.md describes, and its
 // page.
-#ifndef ONNX_TAG_APP_COMMANDS_REPORT_REPORT_H_
-#define ONNX_TAG_APP_COMMANDS_REPORT_REPORT_H_
+#pragma once
 
 #include <memory>
 #include <optional>
@@ -65,5 +64,3 @@ std::string_view ReportHead();
 std::string MakeReportPage(std::string_view json);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_COMMANDS_REPORT_REPORT_H_

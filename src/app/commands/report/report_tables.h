@@ -1,7 +1,6 @@
 // How the data of a report is packed: texts that share their beginnings,
 // numbers as differences, rows as columns. web/src/model.ts unpacks it.
-#ifndef ONNX_TAG_APP_COMMANDS_REPORT_REPORT_TABLES_H_
-#define ONNX_TAG_APP_COMMANDS_REPORT_REPORT_TABLES_H_
+#pragma once
 
 #include <fmt/core.h>
 
@@ -180,5 +179,3 @@ std::int64_t Code(Enum value) {
 }
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_COMMANDS_REPORT_REPORT_TABLES_H_

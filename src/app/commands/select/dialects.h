@@ -3,8 +3,7 @@
 //
 // These tools ignore names that they do not know. So a selection has only names
 // that the tool can use, and everything else is an obstacle.
-#ifndef ONNX_TAG_APP_COMMANDS_SELECT_DIALECTS_H_
-#define ONNX_TAG_APP_COMMANDS_SELECT_DIALECTS_H_
+#pragma once
 
 #include <functional>
 #include <map>
@@ -38,5 +37,3 @@ ToolInput WriteDialect(const Selection& selection,
                        const SelectOptions& options);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_COMMANDS_SELECT_DIALECTS_H_

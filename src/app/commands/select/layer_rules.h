@@ -6,8 +6,7 @@
 // layer_ann` fills with the module's path. A rule with `=` stands for this very
 // annotation, one without for all that start with it; so `layer.1` would catch
 // `layer.10`, and `layer.1.` does not.
-#ifndef ONNX_TAG_APP_COMMANDS_SELECT_LAYER_RULES_H_
-#define ONNX_TAG_APP_COMMANDS_SELECT_LAYER_RULES_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -32,5 +31,3 @@ LayerRules LayerRulesFor(const Tagging& tagging,
                          const std::vector<NodeId>& selected);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_COMMANDS_SELECT_LAYER_RULES_H_

@@ -1,6 +1,5 @@
 // What is known of one node, and why.
-#ifndef ONNX_TAG_APP_COMMANDS_SHOW_EXPLAIN_H_
-#define ONNX_TAG_APP_COMMANDS_SHOW_EXPLAIN_H_
+#pragma once
 
 #include <string>
 
@@ -19,5 +18,3 @@ Result ExplainNode(const Model& model, const Tagging& tagging, NodeId node,
                    const Explanation& explanation);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_COMMANDS_SHOW_EXPLAIN_H_

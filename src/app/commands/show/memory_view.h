@@ -1,6 +1,5 @@
 // What a model holds in memory while it runs, for `show --by memory`.
-#ifndef ONNX_TAG_APP_COMMANDS_SHOW_MEMORY_VIEW_H_
-#define ONNX_TAG_APP_COMMANDS_SHOW_MEMORY_VIEW_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -58,5 +57,3 @@ class MemoryView {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_COMMANDS_SHOW_MEMORY_VIEW_H_

@@ -1,6 +1,5 @@
 // Models made out of another: tapped, extracted, split, renamed.
-#ifndef ONNX_TAG_APP_COMMANDS_WRITE_NEW_MODELS_H_
-#define ONNX_TAG_APP_COMMANDS_WRITE_NEW_MODELS_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -86,5 +85,3 @@ Result Refit(const WeightsOptions& options,
              Terminal& terminal);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_COMMANDS_WRITE_NEW_MODELS_H_

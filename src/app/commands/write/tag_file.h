@@ -1,6 +1,5 @@
 // One model tagged and written: what `tag` and `transfer` share.
-#ifndef ONNX_TAG_APP_COMMANDS_WRITE_TAG_FILE_H_
-#define ONNX_TAG_APP_COMMANDS_WRITE_TAG_FILE_H_
+#pragma once
 
 #include <functional>
 #include <string>
@@ -65,5 +64,3 @@ void AddSummary(const TagReport& report, Result& result);
 Datum::Members SummaryMembers(const TagReport& report);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_APP_COMMANDS_WRITE_TAG_FILE_H_

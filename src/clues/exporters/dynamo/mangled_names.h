@@ -1,8 +1,7 @@
 // Module paths as torch.fx prints them: dots, brackets and runs of underscores
 // as one underscore, capitals as in snake_case. The modules that are known
 // tell where an atom ends.
-#ifndef ONNX_TAG_CLUES_EXPORTERS_DYNAMO_MANGLED_NAMES_H_
-#define ONNX_TAG_CLUES_EXPORTERS_DYNAMO_MANGLED_NAMES_H_
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -76,5 +75,3 @@ SanitizedMatch MatchSanitized(const ModuleTree& tree, ModuleId from,
                               std::string_view text);
 
 }  // namespace onnx_tag::hierarchy
-
-#endif  // ONNX_TAG_CLUES_EXPORTERS_DYNAMO_MANGLED_NAMES_H_

@@ -1,7 +1,6 @@
 // What the metadata of a node says about its module: torch's dynamo exporter
 // (2.5 and later) and onnxscript.nn.
-#ifndef ONNX_TAG_CLUES_EXPORTERS_DYNAMO_METADATA_H_
-#define ONNX_TAG_CLUES_EXPORTERS_DYNAMO_METADATA_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -48,5 +47,3 @@ std::string_view ShortClass(std::string_view class_path);
 std::optional<std::vector<std::string>> ParsePythonList(std::string_view text);
 
 }  // namespace onnx_tag::hierarchy
-
-#endif  // ONNX_TAG_CLUES_EXPORTERS_DYNAMO_METADATA_H_

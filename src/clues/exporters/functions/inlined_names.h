@@ -1,6 +1,5 @@
 // Names that survive the inlining of dynamo_export's functions.
-#ifndef ONNX_TAG_CLUES_EXPORTERS_FUNCTIONS_INLINED_NAMES_H_
-#define ONNX_TAG_CLUES_EXPORTERS_FUNCTIONS_INLINED_NAMES_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -58,5 +57,3 @@ struct BodyName {
 BodyName ParseBodyName(std::string_view name, std::string_view op_type);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CLUES_EXPORTERS_FUNCTIONS_INLINED_NAMES_H_

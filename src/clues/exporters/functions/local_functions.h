@@ -1,6 +1,5 @@
 // Local functions that stand for modules.
-#ifndef ONNX_TAG_CLUES_EXPORTERS_FUNCTIONS_LOCAL_FUNCTIONS_H_
-#define ONNX_TAG_CLUES_EXPORTERS_FUNCTIONS_LOCAL_FUNCTIONS_H_
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -81,5 +80,3 @@ class FunctionTable : public FunctionCalls {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_CLUES_EXPORTERS_FUNCTIONS_LOCAL_FUNCTIONS_H_

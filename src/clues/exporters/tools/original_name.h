@@ -5,8 +5,7 @@
 //
 // A suffix that could as well be a real attribute (`_q`, `_reshape`, `_scale`)
 // goes only where the rest is clearly the name of a node or tensor.
-#ifndef ONNX_TAG_CLUES_EXPORTERS_TOOLS_ORIGINAL_NAME_H_
-#define ONNX_TAG_CLUES_EXPORTERS_TOOLS_ORIGINAL_NAME_H_
+#pragma once
 
 #include <string_view>
 
@@ -31,5 +30,3 @@ StrippedName UndoNodeName(std::string_view name);
 StrippedName UndoTensorName(std::string_view name);
 
 }  // namespace onnx_tag::hierarchy
-
-#endif  // ONNX_TAG_CLUES_EXPORTERS_TOOLS_ORIGINAL_NAME_H_

@@ -1,8 +1,7 @@
 // Aligns the tokens of a file with a recorded program whose lists may repeat
 // any number of times: dynamic programming over (token of the file, place in
 // the program).
-#ifndef ONNX_TAG_CLUES_RECIPES_ALIGN_ALIGN_H_
-#define ONNX_TAG_CLUES_RECIPES_ALIGN_ALIGN_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -63,5 +62,3 @@ std::vector<std::optional<Path>> Decode(const Program& program,
                                         const Alignment& alignment);
 
 }  // namespace onnx_tag::recipes
-
-#endif  // ONNX_TAG_CLUES_RECIPES_ALIGN_ALIGN_H_

@@ -1,6 +1,5 @@
 // Chooses the recipes to align.
-#ifndef ONNX_TAG_CLUES_RECIPES_ALIGN_CANDIDATES_H_
-#define ONNX_TAG_CLUES_RECIPES_ALIGN_CANDIDATES_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -70,5 +69,3 @@ std::vector<std::size_t> HighestOf(const std::vector<double>& scores,
                                    std::size_t limit);
 
 }  // namespace onnx_tag::recipes
-
-#endif  // ONNX_TAG_CLUES_RECIPES_ALIGN_CANDIDATES_H_

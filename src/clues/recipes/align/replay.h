@@ -1,6 +1,5 @@
 // The modules of a file's tokens and side nodes from one aligned recipe.
-#ifndef ONNX_TAG_CLUES_RECIPES_ALIGN_REPLAY_H_
-#define ONNX_TAG_CLUES_RECIPES_ALIGN_REPLAY_H_
+#pragma once
 
 #include <optional>
 #include <string_view>
@@ -94,5 +93,3 @@ PathSet FindTrustedItems(const File& file, const std::vector<Step>& steps,
                          const PathSet& open);
 
 }  // namespace onnx_tag::recipes
-
-#endif  // ONNX_TAG_CLUES_RECIPES_ALIGN_REPLAY_H_

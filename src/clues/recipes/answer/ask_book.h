@@ -3,8 +3,7 @@
 //
 //   const BookAnswer answer = AskBook(TokenGraph(facts), book);
 //   for (const NodeAnswer& node : answer.nodes) Use(node.node, node.path);
-#ifndef ONNX_TAG_CLUES_RECIPES_ANSWER_ASK_BOOK_H_
-#define ONNX_TAG_CLUES_RECIPES_ANSWER_ASK_BOOK_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -62,5 +61,3 @@ struct BookAnswer {
 BookAnswer AskBook(const TokenGraph& graph, const Book& book);
 
 }  // namespace onnx_tag::recipes
-
-#endif  // ONNX_TAG_CLUES_RECIPES_ANSWER_ASK_BOOK_H_

@@ -1,6 +1,5 @@
 // Matches a file, or a part of it, with recipes, and the steps of a match.
-#ifndef ONNX_TAG_CLUES_RECIPES_ANSWER_MATCH_H_
-#define ONNX_TAG_CLUES_RECIPES_ANSWER_MATCH_H_
+#pragma once
 
 #include <vector>
 
@@ -67,5 +66,3 @@ IdVector<NodeId, Answer> SpreadToNodes(const File& file,
                                        const Replayed& replayed);
 
 }  // namespace onnx_tag::recipes
-
-#endif  // ONNX_TAG_CLUES_RECIPES_ANSWER_MATCH_H_

@@ -1,6 +1,5 @@
 // The book as tables, from which recipes are made one by one.
-#ifndef ONNX_TAG_CLUES_RECIPES_BOOK_PACKED_BOOK_H_
-#define ONNX_TAG_CLUES_RECIPES_BOOK_PACKED_BOOK_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -133,5 +132,3 @@ class PackedBook : public Book {
 const PackedBook& BuiltInBook();
 
 }  // namespace onnx_tag::recipes
-
-#endif  // ONNX_TAG_CLUES_RECIPES_BOOK_PACKED_BOOK_H_

@@ -5,8 +5,7 @@
 // tokens.h: operations on data; a norm, an activation or a linear layer is one
 // token. Constants and shape arithmetic are stored as a shared DAG of side
 // nodes that the tokens read.
-#ifndef ONNX_TAG_CLUES_RECIPES_BOOK_RECIPE_H_
-#define ONNX_TAG_CLUES_RECIPES_BOOK_RECIPE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -156,5 +155,3 @@ Summary Summarize(std::span<const std::string_view> labels,
 std::string PathOf(const Recipe& recipe, std::uint32_t module);
 
 }  // namespace onnx_tag::recipes
-
-#endif  // ONNX_TAG_CLUES_RECIPES_BOOK_RECIPE_H_

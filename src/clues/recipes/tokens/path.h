@@ -1,7 +1,6 @@
 // Module paths as vectors of atoms, which are cheap to shorten, join and
 // compare.
-#ifndef ONNX_TAG_CLUES_RECIPES_TOKENS_PATH_H_
-#define ONNX_TAG_CLUES_RECIPES_TOKENS_PATH_H_
+#pragma once
 
 #include <cstdint>
 #include <deque>
@@ -64,5 +63,3 @@ struct PathHash {
 using PathSet = std::unordered_set<Path, PathHash>;
 
 }  // namespace onnx_tag::recipes
-
-#endif  // ONNX_TAG_CLUES_RECIPES_TOKENS_PATH_H_

@@ -1,7 +1,6 @@
 // Tokens in one order, for the alignment. Every feature is a hash, so that a
 // file and a recipe need no common table.
-#ifndef ONNX_TAG_CLUES_RECIPES_TOKENS_PROGRAM_H_
-#define ONNX_TAG_CLUES_RECIPES_TOKENS_PROGRAM_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -109,5 +108,3 @@ inline constexpr std::int32_t kJumpCost = 800;
 inline constexpr std::int32_t kBorrowCost = 2500;
 
 }  // namespace onnx_tag::recipes
-
-#endif  // ONNX_TAG_CLUES_RECIPES_TOKENS_PROGRAM_H_

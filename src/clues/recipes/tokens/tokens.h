@@ -12,8 +12,7 @@
 // kernel, strides and whether grouped.
 //
 // A node that an optimizer fused of several operations has a token for each.
-#ifndef ONNX_TAG_CLUES_RECIPES_TOKENS_TOKENS_H_
-#define ONNX_TAG_CLUES_RECIPES_TOKENS_TOKENS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -145,5 +144,3 @@ std::vector<std::uint32_t> DepthFirstOrder(
     const std::vector<std::uint32_t>& outputs);
 
 }  // namespace onnx_tag::recipes
-
-#endif  // ONNX_TAG_CLUES_RECIPES_TOKENS_TOKENS_H_

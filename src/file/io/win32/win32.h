@@ -1,6 +1,5 @@
 // What the files for Windows share: names, errors and handles.
-#ifndef ONNX_TAG_FILE_IO_WIN32_WIN32_H_
-#define ONNX_TAG_FILE_IO_WIN32_WIN32_H_
+#pragma once
 
 #define WIN32_LEAN_AND_MEAN
 #define NOMINMAX
@@ -49,5 +48,3 @@ class Handle {
 };
 
 }  // namespace onnx_tag::io
-
-#endif  // ONNX_TAG_FILE_IO_WIN32_WIN32_H_

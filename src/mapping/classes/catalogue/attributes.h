@@ -1,6 +1,5 @@
 // The attributes of a class that hold modules of another class.
-#ifndef ONNX_TAG_MAPPING_CLASSES_CATALOGUE_ATTRIBUTES_H_
-#define ONNX_TAG_MAPPING_CLASSES_CATALOGUE_ATTRIBUTES_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -18,5 +17,3 @@ std::vector<std::string> AttributesOf(const Table& table,
                                       std::string_view part);
 
 }  // namespace onnx_tag::catalogue
-
-#endif  // ONNX_TAG_MAPPING_CLASSES_CATALOGUE_ATTRIBUTES_H_

@@ -1,7 +1,6 @@
 // data/class_rules.txt: what the program knows about classes besides the
 // catalogue. The file describes its rows.
-#ifndef ONNX_TAG_MAPPING_CLASSES_CATALOGUE_CLASS_RULES_H_
-#define ONNX_TAG_MAPPING_CLASSES_CATALOGUE_CLASS_RULES_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -74,5 +73,3 @@ OperatorSet SetOf(Op op);
 int Fit(LeafKind kind, OperatorSet seen, bool complete);
 
 }  // namespace onnx_tag::catalogue
-
-#endif  // ONNX_TAG_MAPPING_CLASSES_CATALOGUE_CLASS_RULES_H_

@@ -1,6 +1,5 @@
 // Orders classes that fit equally well.
-#ifndef ONNX_TAG_MAPPING_CLASSES_CATALOGUE_EQUALS_H_
-#define ONNX_TAG_MAPPING_CLASSES_CATALOGUE_EQUALS_H_
+#pragma once
 
 #include <algorithm>
 #include <cmath>
@@ -130,5 +129,3 @@ class EqualsOrder {
 };
 
 }  // namespace onnx_tag::catalogue
-
-#endif  // ONNX_TAG_MAPPING_CLASSES_CATALOGUE_EQUALS_H_

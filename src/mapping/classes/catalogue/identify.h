@@ -7,8 +7,7 @@
 // Names identify the structure, but not which copy of the structure it is
 // (RoBERTa, XLM-RoBERTa, CamemBERT). So the answer is a set, and a class is
 // certain only if all members of the set agree.
-#ifndef ONNX_TAG_MAPPING_CLASSES_CATALOGUE_IDENTIFY_H_
-#define ONNX_TAG_MAPPING_CLASSES_CATALOGUE_IDENTIFY_H_
+#pragma once
 
 #include <memory>
 #include <span>
@@ -85,5 +84,3 @@ ClassAnswer GuessLeafClass(const SeenModule& module);
 double WeightOf(std::string_view owner, std::string_view name);
 
 }  // namespace onnx_tag::catalogue
-
-#endif  // ONNX_TAG_MAPPING_CLASSES_CATALOGUE_IDENTIFY_H_

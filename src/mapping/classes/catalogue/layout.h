@@ -3,8 +3,7 @@
 //
 // make_table (tools/catalogue_maker) writes them at build time on the machine
 // that compiles, in its byte order; Table (table.h) reads them.
-#ifndef ONNX_TAG_MAPPING_CLASSES_CATALOGUE_LAYOUT_H_
-#define ONNX_TAG_MAPPING_CLASSES_CATALOGUE_LAYOUT_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -160,5 +159,3 @@ struct Header {
 constexpr std::array<char, 8> kMagic = {'o', 'n', 'x', 't', 'c', 'a', 't', '1'};
 
 }  // namespace onnx_tag::catalogue
-
-#endif  // ONNX_TAG_MAPPING_CLASSES_CATALOGUE_LAYOUT_H_

@@ -4,8 +4,7 @@
 // for each unexpected name, and a small deduction for each expected name that
 // is missing. So the best alternative of each attribute can be chosen
 // independently and cached.
-#ifndef ONNX_TAG_MAPPING_CLASSES_CATALOGUE_MATCHER_H_
-#define ONNX_TAG_MAPPING_CLASSES_CATALOGUE_MATCHER_H_
+#pragma once
 
 #include <cstdint>
 #include <unordered_map>
@@ -159,5 +158,3 @@ class Matcher {
 };
 
 }  // namespace onnx_tag::catalogue
-
-#endif  // ONNX_TAG_MAPPING_CLASSES_CATALOGUE_MATCHER_H_

@@ -1,6 +1,5 @@
 // The facts of a file about its modules.
-#ifndef ONNX_TAG_MAPPING_CLASSES_CATALOGUE_OBSERVATION_H_
-#define ONNX_TAG_MAPPING_CLASSES_CATALOGUE_OBSERVATION_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -58,5 +57,3 @@ struct Observation : FileFacts {
 };
 
 }  // namespace onnx_tag::catalogue
-
-#endif  // ONNX_TAG_MAPPING_CLASSES_CATALOGUE_OBSERVATION_H_

@@ -1,7 +1,6 @@
 // The names below each module. Equal sets of names are stored once: twelve
 // equal layers are one shape and are compared with the catalogue once.
-#ifndef ONNX_TAG_MAPPING_CLASSES_CATALOGUE_SHAPES_H_
-#define ONNX_TAG_MAPPING_CLASSES_CATALOGUE_SHAPES_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -74,5 +73,3 @@ TextId FindParameterText(const Table& table, std::string_view name);
 bool IsIndex(std::string_view atom);
 
 }  // namespace onnx_tag::catalogue
-
-#endif  // ONNX_TAG_MAPPING_CLASSES_CATALOGUE_SHAPES_H_

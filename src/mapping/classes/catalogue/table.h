@@ -2,8 +2,7 @@
 //
 // It is a view of bytes from PackTable. Reading it needs no parsing and no
 // allocation.
-#ifndef ONNX_TAG_MAPPING_CLASSES_CATALOGUE_TABLE_H_
-#define ONNX_TAG_MAPPING_CLASSES_CATALOGUE_TABLE_H_
+#pragma once
 
 #include <cstddef>
 #include <span>
@@ -116,5 +115,3 @@ struct LibraryVersion {
 };
 
 }  // namespace onnx_tag::catalogue
-
-#endif  // ONNX_TAG_MAPPING_CLASSES_CATALOGUE_TABLE_H_

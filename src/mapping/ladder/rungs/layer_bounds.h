@@ -5,8 +5,7 @@
 // nodes of the module is in the module. And the layers of a list have equal
 // ends: nodes that follow the last named node of every layer belong to the
 // layer.
-#ifndef ONNX_TAG_MAPPING_LADDER_RUNGS_LAYER_BOUNDS_H_
-#define ONNX_TAG_MAPPING_LADDER_RUNGS_LAYER_BOUNDS_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -74,5 +73,3 @@ void BoundByRegions(const BoundsFinder& finder);
 void BoundByLikeness(const BoundsFinder& finder);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_MAPPING_LADDER_RUNGS_LAYER_BOUNDS_H_

@@ -1,6 +1,5 @@
 // What rungs ask of the graph, of the modules, and of the tags accepted so far.
-#ifndef ONNX_TAG_MAPPING_LADDER_RUNGS_RUNG_BASE_H_
-#define ONNX_TAG_MAPPING_LADDER_RUNGS_RUNG_BASE_H_
+#pragma once
 
 #include <array>
 #include <functional>
@@ -156,5 +155,3 @@ class RungBase {
 };
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_MAPPING_LADDER_RUNGS_RUNG_BASE_H_

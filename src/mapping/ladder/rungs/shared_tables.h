@@ -4,8 +4,7 @@
 // tables are constants of the file, and every call looks them up anew. So nodes
 // of several layers that do the same with the same table are of one module, and
 // it is in none of the layers.
-#ifndef ONNX_TAG_MAPPING_LADDER_RUNGS_SHARED_TABLES_H_
-#define ONNX_TAG_MAPPING_LADDER_RUNGS_SHARED_TABLES_H_
+#pragma once
 
 #include <vector>
 
@@ -20,5 +19,3 @@ std::vector<SharedCalls> FindSharedCalls(const Evidence& evidence,
                                          const Placed& placed);
 
 }  // namespace onnx_tag
-
-#endif  // ONNX_TAG_MAPPING_LADDER_RUNGS_SHARED_TABLES_H_

@@ -1,6 +1,5 @@
 // What a rule sees of its node, and what rules share.
-#ifndef ONNX_TAG_USES_SIZES_RULES_NODE_VIEW_H_
-#define ONNX_TAG_USES_SIZES_RULES_NODE_VIEW_H_
+#pragma once
 
 #include <optional>
 #include <string_view>
@@ -254,5 +253,3 @@ inline Shape::const_iterator At(const Shape& shape, std::size_t axis) {
 }
 
 }  // namespace onnx_tag::sizes
-
-#endif  // ONNX_TAG_USES_SIZES_RULES_NODE_VIEW_H_

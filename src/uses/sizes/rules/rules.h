@@ -1,7 +1,6 @@
 // The rules that data/operators.txt names for operators: how the shapes, types
 // and costs of a node follow from what it reads. shape=gemm is shape::Gemm.
-#ifndef ONNX_TAG_USES_SIZES_RULES_RULES_H_
-#define ONNX_TAG_USES_SIZES_RULES_RULES_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -89,5 +88,3 @@ class EinsumSizes {
 };
 
 }  // namespace onnx_tag::sizes
-
-#endif  // ONNX_TAG_USES_SIZES_RULES_RULES_H_
