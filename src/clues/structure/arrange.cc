@@ -149,18 +149,14 @@ class Arranger {
   // Nothing is repeated. Linear layers behind convolutions are another part; if
   // pictures become smaller and larger again, what makes them larger is.
   void FillBody(Range range, FoundId parent, UnitSpan units) {
-    std::optional<std::uint32_t> last_conv;
+    bool has_conv = false;
     std::optional<std::uint32_t> first_linear;  // behind it
     std::optional<std::uint32_t> up;
-    bool only_pictures = true;  // up to the last convolution
-    bool only_pictures_yet = true;
     for (const Unit& unit : units) {
-      only_pictures_yet &= unit.role <= Role::kNorm || unit.role == Role::kConv;
       if (unit.role == Role::kConv) {
-        last_conv = unit.atoms.last;
+        has_conv = true;
         first_linear.reset();
-        only_pictures = only_pictures_yet;
-      } else if (unit.role == Role::kLinear && last_conv && !first_linear) {
+      } else if (unit.role == Role::kLinear && has_conv && !first_linear) {
         first_linear = unit.atoms.first;
       }
       for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last && !up;
@@ -172,8 +168,7 @@ class Arranger {
     if (up && !first_linear && *up > range.first &&
         atoms_.Heavies({range.first, *up - 1}) > 0) {
       begins.push_back(*up);
-    } else if (first_linear && only_pictures) {
-      if (*last_conv + 1 < *first_linear) begins.push_back(*last_conv + 1);
+    } else if (first_linear) {
       begins.push_back(*first_linear);
     }
     for (std::size_t i = 0; i < begins.size(); ++i) {
@@ -184,7 +179,6 @@ class Arranger {
   }
 
   std::vector<std::size_t> Stages(const Item& run) const {
-    const bool attention = HasAttention(run);
     std::vector<CopyKind> like = {CopyKind::kEqual};  // to the copy before
     for (std::size_t i = 1; i < run.ranges.size(); ++i) {
       like.push_back(Compare(run.ranges[i - 1], run.ranges[i]));
@@ -200,12 +194,10 @@ class Arranger {
     for (std::size_t i = 1; i < run.ranges.size(); ++i) {
       const std::int64_t before = units_.Width(run.ranges[i - 1]);
       const std::int64_t width = units_.Width(run.ranges[i]);
-      const bool known = before != 0 && width != 0;
-      const bool begins_here = attention ? known && width != before
-                                         : units_.IsStrided(run.ranges[i]) ||
-                                               (known && width > before) ||
-                                               is_new_kind(i);
-      if (begins_here) begins.push_back(i);
+      if (units_.IsStrided(run.ranges[i]) || (before != 0 && width > before) ||
+          is_new_kind(i)) {
+        begins.push_back(i);
+      }
     }
     return begins;
   }
@@ -230,7 +222,7 @@ class Arranger {
     };
     std::vector<std::size_t> begins = {0};
     if (!staged && !inside) begins = Stages(run);
-    const bool has_stages = begins.size() > 1 && count > begins.size();
+    const bool has_stages = begins.size() > 1;
     const FoundId list = towers && !has_stages
                              ? parent
                              : tree_.New(parent, !staged && HasAttention(run)
@@ -320,12 +312,8 @@ class Arranger {
 
   void FillGap(Range range, FoundId module, UnitSpan units, FoundKind kind) {
     const UnitSpan inside = Within(units, range);
-    if (!(inside.size() == 1 && inside[0].residual) &&
-        atoms_.Heavies(range) > 0) {
-      Fill(range, tree_.New(module, kind), inside);
-    } else {
-      Fill(range, module, inside);
-    }
+    if (atoms_.Heavies(range) > 0) module = tree_.New(module, kind);
+    Fill(range, module, inside);
   }
 
   void Fill(Range range, FoundId module, UnitSpan units) {
@@ -383,18 +371,7 @@ class Arranger {
   void FillClosed(const Unit& unit, FoundId module) {
     const FoundId sub = tree_.New(module, FoundKind::kBranch);
     Put(unit.atoms, sub);
-    if (regions_.ResidualsInside(unit.atoms) >= 2 &&
-        Solve(unit.atoms, sub, false)) {
-      return;
-    }
-    const std::vector<Unit> parts = units_.Find(unit.atoms);
-    for (const Unit& part : parts) {
-      if (part.residual && !part.closed && parts.size() > 1) {
-        FillResidual(part, sub, false);
-      } else {
-        FillLeaf(part, sub);
-      }
-    }
+    for (const Unit& part : units_.Find(unit.atoms)) FillLeaf(part, sub);
     FillChains(unit.atoms, sub);
   }
 
@@ -443,7 +420,7 @@ class Arranger {
       for (std::size_t i = begin; i < inner.size(); ++i) {
         FillLeaf(inner[i], sub);
       }
-      if (flat) ShareActivation(unit, inner, module);
+      if (flat) ShareActivation(unit, module);
     }
     --depth_;
   }
@@ -460,10 +437,7 @@ class Arranger {
   }
 
   // A block of convolutions calls one ReLU several times, as a rule.
-  void ShareActivation(const Unit& unit, UnitSpan parts, FoundId module) {
-    for (const Unit& part : parts) {
-      if (part.residual || units_.IsSqueezeExcite(part)) return;
-    }
+  void ShareActivation(const Unit& unit, FoundId module) {
     std::vector<std::uint32_t> shared;
     for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
       if (atoms_.FirstOp(i) == Op::kRelu) shared.push_back(i);
@@ -478,9 +452,7 @@ class Arranger {
     for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
       if (LeafKind(atoms_.Kind(i))) parts.push_back(i);
     }
-    const bool excites = units_.IsSqueezeExcite(unit);
-    if (unit.atoms.last - unit.atoms.first < 2 || units_.Heavies(unit) <= 1 ||
-        excites) {
+    if (units_.Heavies(unit) <= 1 || units_.IsSqueezeExcite(unit)) {
       const Role role = units_.RoleOf(unit.atoms);
       if (role == Role::kNeutral || role == Role::kOther) return;
       if (role == Role::kConv && parts.size() > 1) {

@@ -5,6 +5,12 @@
 #include <utility>
 
 namespace onnx_tag::structure {
+namespace {
+
+constexpr double kAlike = 0.6;  // the share of atoms that alike units have
+
+}  // namespace
+
 Role Units::RoleOf(Range range) const {
   const auto bit = [](AtomKind kind) {
     return std::uint32_t{1} << static_cast<unsigned>(kind);
@@ -42,7 +48,7 @@ Role Units::RoleOf(Range range) const {
     return Role::kLinear;
   }
   if (has({AtomKind::kNorm})) return Role::kNorm;
-  if (has({AtomKind::kPool, AtomKind::kMean})) return Role::kPool;
+  if (has({AtomKind::kPool})) return Role::kPool;
   return has({AtomKind::kActivation}) ? Role::kActivation : Role::kOther;
 }
 
@@ -128,12 +134,10 @@ bool Units::IsJoined(
     const std::unordered_map<std::uint64_t, Followed>& followed,
     bool norms_follow) const {
   const std::uint32_t first = unit.atoms.first;
-  const bool alone = IsReadOnlyBy(before.atoms.last, unit.atoms);
   switch (unit.role) {
     case Role::kActivation:
-      return alone &&
-             (before.role == Role::kConv || before.role == Role::kLinear ||
-              before.role == Role::kNorm);
+      return before.role == Role::kConv || before.role == Role::kLinear ||
+             before.role == Role::kNorm;
     case Role::kNorm:
       if (!unit.residual && before.role == Role::kConv && !before.residual &&
           !before.normed) {
@@ -155,12 +159,8 @@ bool Units::IsJoined(
     case Role::kConv: {
       // The norm that a convolution is preceded by, or padding.
       if (before.role == Role::kNorm && !before.residual && !unit.residual) {
-        const auto ins = atoms_.ins(before.atoms.first);
         return IsReadOnlyBy(before.atoms.last,
-                            {before.atoms.first, unit.atoms.last}) &&
-               std::none_of(ins.begin(), ins.end(), [&](std::uint32_t q) {
-                 return IsConv(atoms_.Kind(q));
-               });
+                            {before.atoms.first, unit.atoms.last});
       }
       return before.role == Role::kNeutral &&
              atoms_.FirstOp(before.atoms.first) == Op::kPad &&
@@ -275,9 +275,8 @@ std::vector<Unit> Units::CloseBranches(const std::vector<Unit>& units) const {
     const bool closes =
         before != nullptr && before->atoms.first < before->atoms.last &&
         !before->closed && atoms_.FirstOp(before->atoms.last) == Op::kConcat &&
-        (before->role == Role::kPool ||
-         (before->role == Role::kConv && atoms_.Series(before->atoms) >= 2)) &&
-        is_pointwise(unit) && regions_.SourcesOf(before->atoms.last) > 1;
+        before->role == Role::kConv && atoms_.Series(before->atoms) >= 2 &&
+        is_pointwise(unit);
     if (!closes) {
       result.push_back(unit);
       continue;
@@ -324,8 +323,7 @@ void Units::GiveClasses(std::vector<Unit>& units) const {
     const std::uint64_t mark = static_cast<std::uint64_t>(unit.role) * 4 +
                                (unit.residual ? 2 : 0) +
                                (starts_with_norm ? 1 : 0);
-    unit.class_of = classes.Add(mark, atoms_.Bag(unit.atoms, once),
-                                unit.residual ? 0.6 : 0.8);
+    unit.class_of = classes.Add(mark, atoms_.Bag(unit.atoms, once), kAlike);
   }
 }
 
@@ -356,22 +354,13 @@ std::vector<Unit> Units::JoinBodies(std::vector<Unit> units) const {
   }
   if (bodies.empty()) return units;
 
-  std::vector<std::pair<Body, std::uint32_t>> longest_first(bodies.begin(),
-                                                            bodies.end());
-  std::stable_sort(longest_first.begin(), longest_first.end(),
-                   [](const auto& a, const auto& b) {
-                     return a.first.size() > b.first.size();
-                   });
   Body kinds;
-  kinds.reserve(units.size());
-  for (const Unit& unit : units) {
-    kinds.push_back(MainKind(unit));
-  }
+  for (const Unit& unit : units) kinds.push_back(MainKind(unit));
   std::vector<Unit> result;
   for (std::size_t i = 0; i < units.size();) {
     std::size_t length = 0;
     std::uint32_t class_of = 0;
-    for (const auto& [body, body_class] : longest_first) {
+    for (const auto& [body, body_class] : bodies) {
       if (i + body.size() <= units.size() &&
           std::equal(body.begin(), body.end(),
                      kinds.begin() + static_cast<std::ptrdiff_t>(i))) {
