@@ -203,61 +203,46 @@ class Arranger {
   }
 
   void EmitRun(const Item& run, FoundId parent, UnitSpan units, bool inside) {
-    bool has_runs = false;
-    bool has_transition = false;
-    for (const std::vector<Item>& copy : run.copies) {
-      for (const Item& item : copy) {
-        has_runs |= item.IsRun();
-        has_transition |= item.transition;
-      }
-    }
-    const bool staged = has_runs && has_transition;
-    const std::size_t count = run.copies.size();
-    const bool towers =
-        parent == kNo<FoundId> && count > 1 &&
-        std::all_of(run.ranges.begin() + 1, run.ranges.end(),
-                    [&](Range range) { return !atoms_.ReadsBefore(range); });
-    const auto like = [&](std::size_t i) {
-      return Compare(run.ranges[0], run.ranges[i]);
-    };
+    bool staged = false;  // copies that are stages already
+    for (const Item& item : run.copies.back()) staged |= item.IsRun();
     std::vector<std::size_t> begins = {0};
     if (!staged && !inside) begins = Stages(run);
     const bool has_stages = begins.size() > 1;
-    const FoundId list = towers && !has_stages
-                             ? parent
-                             : tree_.New(parent, !staged && HasAttention(run)
-                                                     ? FoundKind::kLayers
-                                                     : FoundKind::kBlocks);
-    if (has_stages) {
-      begins.push_back(count);
-      for (std::size_t s = 0; s + 1 < begins.size(); ++s) {
-        const std::size_t first = begins[s];
-        const FoundId stage =
-            NewCopy(list, s, begins.size() - 1, CopyKind::kAlike);
-        const FoundId blocks = tree_.New(stage, FoundKind::kBlock);
-        for (std::size_t i = first; i < begins[s + 1]; ++i) {
-          EmitCopy(run, i,
-                   NewCopy(blocks, i - first, begins[s + 1] - first, like(i)),
-                   units);
+    begins.push_back(run.copies.size());
+    const bool towers =
+        parent == kNo<FoundId> && !has_stages && run.copies.size() > 1 &&
+        std::all_of(run.ranges.begin() + 1, run.ranges.end(),
+                    [&](Range range) { return !atoms_.ReadsBefore(range); });
+    const FoundId list = towers ? parent
+                                : tree_.New(parent, !staged && HasAttention(run)
+                                                        ? FoundKind::kLayers
+                                                        : FoundKind::kBlocks);
+    for (std::size_t s = 0; s + 1 < begins.size(); ++s) {
+      const std::size_t count = begins[s + 1] - begins[s];
+      FoundId copies = list;
+      if (has_stages) {
+        copies =
+            tree_.New(NewCopy(list, s, begins.size() - 1, CopyKind::kAlike),
+                      FoundKind::kBlock);
+      }
+      // Copies with the same weights are one module that is called again.
+      std::map<std::vector<ValueId>, FoundId> modules;
+      std::size_t next = 0;
+      for (std::size_t i = begins[s]; i < begins[s + 1]; ++i) {
+        const std::vector<ValueId> weights = atoms_.WeightsIn(run.ranges[i]);
+        const auto known = modules.find(weights);
+        FoundId module = kNo<FoundId>;
+        if (known != modules.end() && !weights.empty()) {
+          module = tree_.Again(known->second);
+        } else if (towers) {
+          module = tree_.New(list, FoundKind::kBody);
+        } else {
+          module = NewCopy(copies, next++, count,
+                           Compare(run.ranges[0], run.ranges[i]));
         }
-      }
-      return;
-    }
-    // Copies with the same weights are one module that is called again.
-    std::map<std::vector<ValueId>, FoundId> modules;
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::vector<ValueId> weights = atoms_.WeightsIn(run.ranges[i]);
-      FoundId module = kNo<FoundId>;
-      if (const auto known = modules.find(weights);
-          known != modules.end() && !weights.empty()) {
-        module = tree_.Again(known->second);
-      } else {
-        module = towers ? tree_.New(list, FoundKind::kBody)
-                        : NewCopy(list, next++, count, like(i));
         modules.emplace(weights, module);
+        EmitCopy(run, i, module, units);
       }
-      EmitCopy(run, i, module, units);
     }
   }
 

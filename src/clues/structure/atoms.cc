@@ -295,25 +295,15 @@ void Atoms::Sort() {
 }
 
 // The sum that ends an attention whose queries are learned: it adds to a
-// constant. A bias is a part of its linear layer.
+// constant that is no bias.
 bool Atoms::AddsToQueries(std::uint32_t sum) const {
-  if (Kind(sum) != AtomKind::kOther || FirstOp(sum) != Op::kAdd) return false;
-  const auto before = [&](std::uint32_t i) {
-    std::uint32_t from = i;
-    do {
-      if (ins_[from].size() != 1) return i;
-      from = ins_[from][0];
-    } while (Kind(from) == AtomKind::kNeutral && from > 0);
-    return from;
-  };
-  const std::uint32_t linear = before(sum);
-  if (linear == sum || Kind(linear) != AtomKind::kLinear) return false;
-  const std::uint32_t product = before(linear);
-  if (product == linear || Kind(product) != AtomKind::kMatMul) return false;
-  const auto ins = ins_[product];
-  return std::any_of(ins.begin(), ins.end(), [&](std::uint32_t from) {
-    return Kind(from) == AtomKind::kSoftmax;
-  });
+  if (Kind(sum) != AtomKind::kOther || FirstOp(sum) != Op::kAdd ||
+      ins_[sum].size() != 1 || WeightAt(Core(sum), 1).dims.size() == 1) {
+    return false;
+  }
+  const std::uint32_t before = ins_[sum][0];
+  return Kind(before) == AtomKind::kLinear ||
+         Is(before, {OpKind::kReshape, OpKind::kTranspose});
 }
 
 void Atoms::Measure() {
@@ -378,31 +368,18 @@ bool Atoms::ReadsBefore(Range range) const {
 }
 
 Atoms::Weight Atoms::FindWeight(ValueId value) const {
-  constexpr int kFarthest = 4;  // carriers between a weight and its reader
-  const GraphFacts& graph = parts_.graph();
-  int transposes = 0;
-  for (int i = 0; i <= kFarthest && value != kNo<ValueId>; ++i) {
-    if (graph.data.Contains(value)) break;
-    Weight weight{.value = value, .dims = {}};
-    const NodeId from = model_.Producer(value);
-    if (const Initializer* const tensor = model_.InitializerOf(value)) {
-      const auto dims = model_.Dims(*tensor);
-      weight.dims.assign(dims.begin(), dims.end());
-    } else if (graph.ops.Is(from, OpKind::kConstant)) {
-      const auto attribute = FindAttribute(model_.NodeBytes(from), "value");
-      if (attribute) weight.dims = ReadTensorType(attribute->tensor).dims;
-    } else if (graph.ops.Is(from, kCarriers)) {
-      transposes += graph.ops.Is(from, OpKind::kTranspose) ? 1 : 0;
-      value = FirstInput(model_, from);
-      continue;
-    }
-    if (weight.dims.empty()) break;
-    if (transposes % 2 != 0) {
-      std::reverse(weight.dims.begin(), weight.dims.end());
-    }
-    return weight;
+  const Links& links = parts_.graph().links;
+  const NodeId from = ProducerOf(model_, value);
+  Weight weight{.value = value, .dims = {}};
+  if (parts_.graph().ops.Is(from, OpKind::kConstant)) {
+    const auto attribute = FindAttribute(model_.NodeBytes(from), "value");
+    if (attribute) weight.dims = ReadTensorType(attribute->tensor).dims;
+  } else {
+    weight.value = links.WeightOf(value);
+    const auto dims = links.ShapeOf(value).dims;
+    weight.dims.assign(dims.begin(), dims.end());
   }
-  return {};
+  return weight;
 }
 
 // The first weight of `rank` or more that the node reads.

@@ -173,19 +173,11 @@ Regions::Hold Regions::WhatHolds(Range range) const {
   // A skip over a lower resolution, or over a higher one.
   bool down = false;
   bool up = false;
-  for (const Range part : Inside(range)) {
-    bool smaller = false;
-    bool larger = false;
-    for (std::uint32_t i = part.first; i <= part.last; ++i) {
-      smaller |= atoms_.Scale(i) < 0;
-      larger |= atoms_.Scale(i) > 0;
-    }
-    if (part != range && ((down && larger) || (up && smaller))) {
-      return Hold::kSkip;
-    }
-    down |= smaller && !larger;
-    up |= larger && !smaller;
+  for (std::uint32_t i = range.first; i <= range.last; ++i) {
+    down |= atoms_.Scale(i) < 0;
+    up |= atoms_.Scale(i) > 0;
   }
+  if (down && up) return Hold::kSkip;
   const std::uint32_t inside = ResidualsInside(range);
   const std::optional<std::uint32_t> join = JoinOf(range);
   if (join && IsSum(*join)) {

@@ -242,29 +242,27 @@ class Repeats {
         const std::size_t same = equal[k][i];
         // Items that are all alike have no longer period.
         if (same == 0 || (k > 1 && equal[1][i] + 1 >= same + k)) continue;
-        if (same >= k && works.In(i, i + k) > 0 && !is_refused(i, k)) {
-          const std::size_t most = (same + k) / k;
-          for (std::size_t count = most; count + 1 >= most && count >= 2;
-               --count) {
-            const std::size_t end = i + k * count;
-            const double torn = is_torn(end) || is_torn(i + k) ? kTorn : 0;
-            offer(covered(i, end) - kCost + best[end] - torn, i + k, k, end);
-          }
-        }
-        // An incomplete first copy: the end of a period.
-        for (std::size_t s = 1; s < k && s <= same; ++s) {
-          const std::size_t count = (same + k - s) / k;
+        // With an incomplete first copy of s items, or without.
+        for (std::size_t s = 0; s < k && s <= same; ++s) {
           const std::size_t full = i + s;
-          const bool may_be = deep ? runs.In(i, full) > 0 &&
-                                         10 * (nodes[full] - nodes[i]) >=
-                                             3 * (nodes[full + k] - nodes[full])
-                                   : unit(i).queries && s + 1 == k;
-          if (!may_be || works.In(i, full) == 0 || is_refused(full, k))
+          const std::size_t second = s == 0 ? i + k : full;
+          const bool may_be = s == 0 ? same >= k
+                              : deep
+                                  ? runs.In(i, full) > 0 &&
+                                        10 * (nodes[full] - nodes[i]) >=
+                                            3 * (nodes[full + k] - nodes[full])
+                                  : unit(i).queries && s + 1 == k;
+          if (!may_be || works.In(i, second) == 0 || is_refused(full, k)) {
             continue;
-          const std::size_t end = full + k * count;
-          const double torn = is_torn(end) || is_torn(full) ? kTorn : 0;
-          offer(covered(i, end) - kCost - kIncomplete + best[end] - torn, full,
-                k, end);
+          }
+          const std::size_t most = (same + k - s) / k;
+          for (std::size_t count = most;
+               count + 1 >= most && full + k * count > second; --count) {
+            const std::size_t end = full + k * count;
+            const double torn = is_torn(end) || is_torn(second) ? kTorn : 0;
+            const double cost = kCost + (s == 0 ? 0 : kIncomplete) + torn;
+            offer(covered(i, end) - cost + best[end], second, k, end);
+          }
         }
         if (!deep) continue;
         // An incomplete last copy, where the transition closes a stage.
@@ -492,14 +490,7 @@ class Repeats {
       }
       ranges.push_back({copy.front().atoms().first, copy.back().atoms().last});
     }
-    Words gap;
-    if (ranges.size() > 1) {
-      gap = Codes(std::int64_t{ranges[0].last} + 1,
-                  std::int64_t{ranges[1].first} - 1, range);
-    } else if (const auto at = gaps_.find(run.unit.class_of);
-               at != gaps_.end()) {
-      gap = at->second;
-    }
+    const Words gap = gaps_[run.unit.class_of];
     const auto length = static_cast<std::uint32_t>(gap.size());
     const std::int64_t begin = ranges[0].first;
     const std::int64_t end = ranges.back().last;

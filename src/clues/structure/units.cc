@@ -9,47 +9,36 @@ namespace {
 
 constexpr double kAlike = 0.6;  // the share of atoms that alike units have
 
+// By AtomKind.
+constexpr Role kRoles[] = {Role::kLinear,    Role::kLinear,     Role::kConv,
+                           Role::kConv,      Role::kConv,       Role::kConv,
+                           Role::kRecurrent, Role::kAttention,  Role::kLinear,
+                           Role::kNorm,      Role::kActivation, Role::kPool,
+                           Role::kOther,     Role::kOther,      Role::kNeutral,
+                           Role::kNeutral,   Role::kOther};
+
 }  // namespace
 
+// That of its strongest atom. Products around a softmax are an attention,
+// unless they choose.
 Role Units::RoleOf(Range range) const {
-  const auto bit = [](AtomKind kind) {
-    return std::uint32_t{1} << static_cast<unsigned>(kind);
-  };
-  std::uint32_t kinds = 0;
+  Role role = Role::kNeutral;
   std::uint32_t products = 0;
-  bool attention = false;
+  bool softmax = false;
   bool chooses = false;
   for (std::uint32_t i = range.first; i <= range.last; ++i) {
     const AtomKind kind = atoms_.Kind(i);
-    // A sum with learned queries ends an attention.
-    attention |= kind == AtomKind::kJoin && atoms_.ins(i).size() == 1 &&
-                 (kinds & bit(AtomKind::kSoftmax)) != 0;
-    products += kind == AtomKind::kMatMul ? 1u : 0u;
+    role = std::max(role, kRoles[static_cast<std::size_t>(kind)]);
+    softmax |= kind == AtomKind::kSoftmax;
+    // A product with learned queries is one with a weight; their sum follows.
+    products +=
+        kind == AtomKind::kMatMul || (kind == AtomKind::kJoin && softmax &&
+                                      atoms_.ins(i).size() == 1)
+            ? 1u
+            : 0u;
     chooses |= atoms_.FirstOp(i) == Op::kTopK;
-    kinds |= bit(kind);
   }
-  const auto has = [&](std::initializer_list<AtomKind> wanted) {
-    return std::any_of(wanted.begin(), wanted.end(),
-                       [&](AtomKind kind) { return (kinds & bit(kind)) != 0; });
-  };
-  if ((kinds & ~bit(AtomKind::kNeutral) & ~bit(AtomKind::kEmbedding)) == 0) {
-    return Role::kNeutral;
-  }
-  if (attention || has({AtomKind::kAttention}) ||
-      (has({AtomKind::kSoftmax}) && products >= 2 && !chooses)) {
-    return Role::kAttention;
-  }
-  if (has({AtomKind::kPointwise, AtomKind::kConv, AtomKind::kDepthwise,
-           AtomKind::kDeconv})) {
-    return Role::kConv;
-  }
-  if (has({AtomKind::kRecurrent})) return Role::kRecurrent;
-  if (has({AtomKind::kLinear, AtomKind::kCall, AtomKind::kMatMul})) {
-    return Role::kLinear;
-  }
-  if (has({AtomKind::kNorm})) return Role::kNorm;
-  if (has({AtomKind::kPool})) return Role::kPool;
-  return has({AtomKind::kActivation}) ? Role::kActivation : Role::kOther;
+  return softmax && products >= 2 && !chooses ? Role::kAttention : role;
 }
 
 bool Units::StartsWith(const Unit& unit, AtomKind kind) const {
@@ -65,15 +54,6 @@ bool Units::IsReadOnlyBy(std::uint32_t atom, Range range) const {
   return std::all_of(outs.begin(), outs.end(), [&](std::uint32_t r) {
     return r >= range.first && r <= range.last;
   });
-}
-
-std::uint64_t Units::HashOf(Range range) const {
-  std::uint64_t hash = 0;
-  for (std::uint32_t i = range.first; i <= range.last; ++i) {
-    const Token token = atoms_.TokenOf(i);
-    if (token != 0) hash = (hash ^ token) * 0x100000001b3 + (hash >> 31) + 1;
-  }
-  return hash;
 }
 
 bool Units::AddsUp(const Unit& unit) const {
@@ -122,17 +102,16 @@ std::uint32_t Units::MainKind(const Unit& unit) const {
 }
 
 bool Units::HasNorm(const Unit& unit,
-                    const std::unordered_map<std::uint64_t, Followed>& followed,
+                    const std::map<std::vector<Token>, Followed>& followed,
                     bool otherwise) const {
-  const auto at = followed.find(HashOf(unit.atoms));
+  const auto at = followed.find(atoms_.Bag(unit.atoms));
   if (at == followed.end() || at->second.units < 2) return otherwise;
   return 10 * at->second.by_norm > 6 * at->second.units;
 }
 
-bool Units::IsJoined(
-    const Unit& before, const Unit& unit,
-    const std::unordered_map<std::uint64_t, Followed>& followed,
-    bool norms_follow) const {
+bool Units::IsJoined(const Unit& before, const Unit& unit,
+                     const std::map<std::vector<Token>, Followed>& followed,
+                     bool norms_follow) const {
   const std::uint32_t first = unit.atoms.first;
   switch (unit.role) {
     case Role::kActivation:
@@ -205,7 +184,7 @@ std::vector<Unit> Units::Find(Range range) const {
                      .residual = region.first < region.last &&
                                  regions_.IsResidual(region)});
   }
-  std::unordered_map<std::uint64_t, Followed> followed;
+  std::map<std::vector<Token>, Followed> followed;
   std::uint32_t residuals = 0;
   std::uint32_t by_norm = 0;
   std::uint32_t conv_blocks = 0;
@@ -217,7 +196,7 @@ std::vector<Unit> Units::Find(Range range) const {
     while (next < units.size() && units[next].role == Role::kNeutral) ++next;
     const bool norm = next < units.size() && units[next].role == Role::kNorm &&
                       !units[next].residual;
-    Followed& like = followed[HashOf(unit.atoms)];
+    Followed& like = followed[atoms_.Bag(unit.atoms)];
     ++like.units;
     like.by_norm += norm ? 1u : 0u;
     ++residuals;

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
+#include <map>
 #include <vector>
 
 #include "clues/structure/regions.h"
@@ -69,10 +69,10 @@ class Units {
     std::uint32_t by_norm = 0;
   };
   bool IsJoined(const Unit& before, const Unit& unit,
-                const std::unordered_map<std::uint64_t, Followed>& followed,
+                const std::map<std::vector<Token>, Followed>& followed,
                 bool norms_follow) const;
   bool HasNorm(const Unit& unit,
-               const std::unordered_map<std::uint64_t, Followed>& followed,
+               const std::map<std::vector<Token>, Followed>& followed,
                bool otherwise) const;
   void TakeQueries(std::vector<Unit>& before, Unit& sum) const;
   std::vector<Unit> CloseBranches(const std::vector<Unit>& units) const;
@@ -80,7 +80,6 @@ class Units {
   void GiveClasses(std::vector<Unit>& units) const;
   bool StartsWith(const Unit& unit, AtomKind kind) const;
   bool IsReadOnlyBy(std::uint32_t atom, Range range) const;
-  std::uint64_t HashOf(Range range) const;
 
   const Atoms& atoms_;
   const Regions& regions_;
