@@ -88,39 +88,42 @@ class Arranger {
       return true;
     }
     const std::vector<Item> items = FindRepeats(units_, units, range);
-    std::vector<const Item*> runs;
-    for (const Item& item : items) {
-      if (item.IsRun()) runs.push_back(&item);
-    }
-    const bool found = top || !runs.empty();
-    if (found) {
+    const bool has_runs = HasRuns(items);
+    if (top || has_runs) {
       Put(range, parent);
-      for (const Item* run : runs) EmitRun(*run, parent, units, false);
-      std::uint32_t next = range.first;
-      const auto fill_gap = [&](std::uint32_t end) {
-        if (next >= end) return;
-        const Range gap{next, end - 1};
-        const UnitSpan inside = Within(units, gap);
-        if (!top) {
-          Fill(gap, parent, inside);
-        } else if (runs.empty()) {
-          FillBody(gap, parent, inside);
-        } else {
-          Fill(gap,
-               tree_.New(parent, gap.first == range.first ? FoundKind::kStem
-                                 : gap.last == range.last ? FoundKind::kHead
-                                                          : FoundKind::kBody),
-               inside);
-        }
-      };
-      for (const Item* run : runs) {
-        fill_gap(run->atoms().first);
-        next = run->atoms().last + 1;
+      for (const Item& item : items) {
+        if (item.IsRun()) EmitRun(item, parent, units, false);
       }
-      fill_gap(range.last + 1);
+      ForEachGap(items, range, [&](Range gap) {
+        FoundId module = parent;
+        if (top && has_runs) {
+          module =
+              tree_.New(parent, gap.first == range.first ? FoundKind::kStem
+                                : gap.last == range.last ? FoundKind::kHead
+                                                         : FoundKind::kBody);
+        } else if (top) {
+          return FillBody(gap, parent, units);
+        }
+        Fill(gap, module, Within(units, gap));
+      });
     }
     --depth_;
-    return found;
+    return top || has_runs;
+  }
+
+  // What is before, between and behind the runs.
+  template <typename Action>
+  static void ForEachGap(const std::vector<Item>& items, Range range,
+                         const Action& action) {
+    std::uint32_t next = range.first;
+    for (const Item& item : items) {
+      if (!item.IsRun()) continue;
+      if (next < item.atoms().first) {
+        action(Range{next, item.atoms().first - 1});
+      }
+      next = item.atoms().last + 1;
+    }
+    if (next <= range.last) action(Range{next, range.last});
   }
 
   void EmitFlat(Range range, FoundId parent, UnitSpan units) {
@@ -150,45 +153,40 @@ class Arranger {
   // pictures become smaller and larger again, what makes them larger is.
   void FillBody(Range range, FoundId parent, UnitSpan units) {
     bool has_conv = false;
-    std::optional<std::uint32_t> first_linear;  // behind it
-    std::optional<std::uint32_t> up;
+    std::uint32_t linear = range.first;  // the first one behind convolutions
+    std::uint32_t up = range.first;
     for (const Unit& unit : units) {
       if (unit.role == Role::kConv) {
         has_conv = true;
-        first_linear.reset();
-      } else if (unit.role == Role::kLinear && has_conv && !first_linear) {
-        first_linear = unit.atoms.first;
+        linear = range.first;
+      } else if (unit.role == Role::kLinear && has_conv &&
+                 linear == range.first) {
+        linear = unit.atoms.first;
       }
-      for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last && !up;
-           ++i) {
-        if (atoms_.Scale(i) > 0) up = unit.atoms.first;
+      for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
+        if (atoms_.Scale(i) > 0 && up == range.first) up = unit.atoms.first;
       }
     }
-    std::vector<std::uint32_t> begins = {range.first};
-    if (up && !first_linear && *up > range.first &&
-        atoms_.Heavies({range.first, *up - 1}) > 0) {
-      begins.push_back(*up);
-    } else if (first_linear) {
-      begins.push_back(*first_linear);
+    const std::uint32_t second = linear != range.first ? linear : up;
+    if (second > range.first && atoms_.Heavies({range.first, second - 1}) > 0) {
+      const Range first{range.first, second - 1};
+      Fill(first, tree_.New(parent, FoundKind::kBody), Within(units, first));
+      range.first = second;
     }
-    for (std::size_t i = 0; i < begins.size(); ++i) {
-      const Range part{begins[i],
-                       i + 1 < begins.size() ? begins[i + 1] - 1 : range.last};
-      Fill(part, tree_.New(parent, FoundKind::kBody), Within(units, part));
-    }
+    Fill(range, tree_.New(parent, FoundKind::kBody), Within(units, range));
   }
 
   std::vector<std::size_t> Stages(const Item& run) const {
-    std::vector<CopyKind> like = {CopyKind::kEqual};  // to the copy before
-    for (std::size_t i = 1; i < run.ranges.size(); ++i) {
-      like.push_back(Compare(run.ranges[i - 1], run.ranges[i]));
-    }
+    const auto like = [&](std::size_t i) {  // the copy before
+      return Compare(run.ranges[i - 1], run.ranges[i]);
+    };
     // Two copies that are equal, then two that are equal to each other only:
     // the same blocks with another expansion.
     const auto is_new_kind = [&](std::size_t i) {
-      return i > 1 && i + 1 < like.size() && like[i - 1] == CopyKind::kEqual &&
-             like[i] == CopyKind::kOtherWidth &&
-             like[i + 1] == CopyKind::kEqual;
+      return i > 1 && i + 1 < run.ranges.size() &&
+             like(i - 1) == CopyKind::kEqual &&
+             like(i) == CopyKind::kOtherWidth &&
+             like(i + 1) == CopyKind::kEqual;
     };
     std::vector<std::size_t> begins = {0};
     for (std::size_t i = 1; i < run.ranges.size(); ++i) {
@@ -203,8 +201,7 @@ class Arranger {
   }
 
   void EmitRun(const Item& run, FoundId parent, UnitSpan units, bool inside) {
-    bool staged = false;  // copies that are stages already
-    for (const Item& item : run.copies.back()) staged |= item.IsRun();
+    const bool staged = HasRuns(run.copies.back());
     std::vector<std::size_t> begins = {0};
     if (!staged && !inside) begins = Stages(run);
     const bool has_stages = begins.size() > 1;
@@ -267,38 +264,20 @@ class Arranger {
   void EmitCopy(const Item& run, std::size_t copy, FoundId module,
                 UnitSpan units) {
     const Range range = run.ranges[copy];
+    const std::vector<Item>& items = run.copies[copy];
     Put(range, module);
-    std::vector<const Item*> runs;
-    std::vector<Unit> own;
-    for (const Item& item : run.copies[copy]) {
-      if (item.IsRun()) {
-        runs.push_back(&item);
-      } else {
-        own.push_back(item.unit);
+    const bool has_runs = HasRuns(items);
+    ForEachGap(items, range, [&](Range gap) {
+      FoundId in = module;
+      if (has_runs && atoms_.Heavies(gap) > 0) {
+        in = tree_.New(module, gap.last == range.last ? FoundKind::kBody
+                                                      : FoundKind::kStem);
       }
+      Fill(gap, in, Within(units, gap));
+    });
+    for (const Item& item : items) {
+      if (item.IsRun()) EmitRun(item, module, units, true);
     }
-    if (runs.empty()) {
-      Fill(range, module, own);
-      return;
-    }
-    std::uint32_t next = range.first;
-    for (const Item* inner : runs) {
-      if (inner->atoms().first > next) {
-        FillGap({next, inner->atoms().first - 1}, module, units,
-                FoundKind::kStem);
-      }
-      next = inner->atoms().last + 1;
-    }
-    if (next <= range.last) {
-      FillGap({next, range.last}, module, units, FoundKind::kBody);
-    }
-    for (const Item* inner : runs) EmitRun(*inner, module, units, true);
-  }
-
-  void FillGap(Range range, FoundId module, UnitSpan units, FoundKind kind) {
-    const UnitSpan inside = Within(units, range);
-    if (atoms_.Heavies(range) > 0) module = tree_.New(module, kind);
-    Fill(range, module, inside);
   }
 
   void Fill(Range range, FoundId module, UnitSpan units) {

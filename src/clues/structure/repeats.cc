@@ -425,10 +425,8 @@ class Repeats {
     for (Item& item : items) {
       bool plain = false;
       if (item.IsRun()) {
-        bool has_runs = false;
-        for (const std::vector<Item>& copy : item.copies) {
-          for (const Item& part : copy) has_runs |= part.IsRun();
-        }
+        const bool has_runs =
+            std::any_of(item.copies.begin(), item.copies.end(), HasRuns);
         if (has_runs && rigid) {
           for (std::vector<Item>& copy : item.copies) {
             copy = WithoutPlain(std::move(copy), rigid);

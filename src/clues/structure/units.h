@@ -3,6 +3,7 @@
 // block with the activation or norm behind its sum, a squeeze-and-excite.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -97,6 +98,11 @@ struct Item {
   bool IsRun() const { return !copies.empty(); }
   Range atoms() const { return unit.atoms; }
 };
+
+inline bool HasRuns(const std::vector<Item>& items) {
+  return std::any_of(items.begin(), items.end(),
+                     [](const Item& item) { return item.IsRun(); });
+}
 
 // The units of `range`, which are `row`, with repeats collapsed to runs, level
 // by level. Runs know their ranges.
