@@ -197,16 +197,6 @@ void Atoms::FindDepth() {
 // Values that no heavy operator made and that only meet values which are
 // deeper, at several depths.
 void Atoms::FindSide() {
-  // The deepest operand, and the deepest of the others.
-  std::vector<std::uint32_t> deepest(size(), 0);
-  std::vector<std::uint32_t> second(size(), 0);
-  for (std::uint32_t i = 0; i < size(); ++i) {
-    for (const std::uint32_t from : ins_[i]) {
-      const std::uint32_t d = depth_[from];
-      second[i] = std::max(second[i], std::min(d, deepest[i]));
-      deepest[i] = std::max(deepest[i], d);
-    }
-  }
   struct Meets {
     std::uint32_t first = kNone;
     std::uint32_t last = 0;
@@ -215,12 +205,12 @@ void Atoms::FindSide() {
   std::vector<Meets> meets(size());
   side_.assign(size(), false);
   for (std::uint32_t i = size(); i-- > 0;) {
+    if (depth_[i] > 0) continue;
     Meets& mine = meets[i];
+    mine.only = !outs_[i].empty();
     for (const std::uint32_t r : outs_[i]) {
-      if (mine.first == kNone) mine.only = true;
-      const std::uint32_t others =
-          depth_[i] == deepest[r] ? second[r] : deepest[r];
-      if (ins_[r].size() > 1 && others > depth_[i]) {
+      const bool is_lesser = depth_[r] > (IsHeavyAt(r) ? 1u : 0u);
+      if (is_lesser) {
         mine.first = std::min(mine.first, depth_[r]);
         mine.last = std::max(mine.last, depth_[r]);
       } else if (depth_[r] == 0 && meets[r].only) {
@@ -228,10 +218,10 @@ void Atoms::FindSide() {
         mine.last = std::max(mine.last, meets[r].last);
       } else {
         mine.only = false;
-        mine.first = 0;
+        break;
       }
     }
-    side_[i] = depth_[i] == 0 && mine.only && mine.last - mine.first >= 2;
+    side_[i] = mine.only && mine.last - mine.first >= 2;
   }
 }
 

@@ -267,7 +267,7 @@ std::vector<Unit> Units::CloseBranches(const std::vector<Unit>& units) const {
     // The convolution whose channels are split, and the split itself.
     const auto splits = [&](const Unit& part) {
       const Op op = atoms_.FirstOp(part.atoms.first);
-      return op == Op::kSlice || op == Op::kSplit || op == Op::kMaxPool;
+      return op == Op::kSlice || op == Op::kSplit;
     };
     const std::uint32_t last = before->atoms.last;
     std::size_t first = result.size() - 1;
