@@ -101,16 +101,7 @@ std::uint32_t Units::MainKind(const Unit& unit) const {
   return kFirstRole + static_cast<std::uint32_t>(unit.role);
 }
 
-bool Units::HasNorm(const Unit& unit,
-                    const std::map<std::vector<Token>, Followed>& followed,
-                    bool otherwise) const {
-  const auto at = followed.find(atoms_.Bag(unit.atoms));
-  if (at == followed.end() || at->second.units < 2) return otherwise;
-  return 10 * at->second.by_norm > 6 * at->second.units;
-}
-
 bool Units::IsJoined(const Unit& before, const Unit& unit,
-                     const std::map<std::vector<Token>, Followed>& followed,
                      bool norms_follow) const {
   const std::uint32_t first = unit.atoms.first;
   switch (unit.role) {
@@ -122,8 +113,8 @@ bool Units::IsJoined(const Unit& before, const Unit& unit,
           !before.normed) {
         return true;
       }
-      return before.residual && !before.normed &&
-             HasNorm(before, followed, norms_follow) &&
+      return before.residual && !before.normed && norms_follow &&
+             IsReadOnlyBy(before.atoms.last, unit.atoms) &&
              !StartsWith(before, AtomKind::kNorm);
     case Role::kOther: {
       const Op op = atoms_.FirstOp(first);
@@ -184,7 +175,8 @@ std::vector<Unit> Units::Find(Range range) const {
                      .residual = region.first < region.last &&
                                  regions_.IsResidual(region)});
   }
-  std::map<std::vector<Token>, Followed> followed;
+  // A norm that follows a block, and nothing else, is the block's own, unless
+  // it is the last norm of a stack.
   std::uint32_t residuals = 0;
   std::uint32_t by_norm = 0;
   std::uint32_t conv_blocks = 0;
@@ -194,21 +186,20 @@ std::vector<Unit> Units::Find(Range range) const {
     if (!unit.residual) continue;
     std::size_t next = i + 1;
     while (next < units.size() && units[next].role == Role::kNeutral) ++next;
-    const bool norm = next < units.size() && units[next].role == Role::kNorm &&
-                      !units[next].residual;
-    Followed& like = followed[atoms_.Bag(unit.atoms)];
-    ++like.units;
-    like.by_norm += norm ? 1u : 0u;
     ++residuals;
-    by_norm += norm ? 1u : 0u;
+    by_norm += next < units.size() && units[next].role == Role::kNorm &&
+                       !units[next].residual &&
+                       IsReadOnlyBy(unit.atoms.last,
+                                    {unit.atoms.last, units[next].atoms.last})
+                   ? 1u
+                   : 0u;
     if (unit.role == Role::kConv) {
       ++conv_blocks;
       start_with_activation +=
           StartsWith(unit, AtomKind::kActivation) ? 1u : 0u;
     }
   }
-  const bool norms_follow =
-      residuals >= 2 && by_norm >= 2 && 10 * by_norm > 6 * residuals;
+  const bool norms_follow = by_norm >= 2 && 4 * by_norm > residuals;
   const bool pre_activation =
       conv_blocks >= 2 && 10 * start_with_activation >= 3 * conv_blocks;
 
@@ -218,7 +209,7 @@ std::vector<Unit> Units::Find(Range range) const {
     const bool may_join =
         !joined.empty() && !(pre_activation && unit.role == Role::kActivation &&
                              joined.back().residual);
-    if (may_join && IsJoined(joined.back(), unit, followed, norms_follow)) {
+    if (may_join && IsJoined(joined.back(), unit, norms_follow)) {
       Unit& before = joined.back();
       before.atoms.last = unit.atoms.last;
       before.normed |= unit.role == Role::kNorm;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <vector>
 
 #include "clues/structure/regions.h"
@@ -64,17 +63,7 @@ class Units {
   const Regions& regions() const { return regions_; }
 
  private:
-  // How often a norm follows residual units that are alike.
-  struct Followed {
-    std::uint32_t units = 0;
-    std::uint32_t by_norm = 0;
-  };
-  bool IsJoined(const Unit& before, const Unit& unit,
-                const std::map<std::vector<Token>, Followed>& followed,
-                bool norms_follow) const;
-  bool HasNorm(const Unit& unit,
-               const std::map<std::vector<Token>, Followed>& followed,
-               bool otherwise) const;
+  bool IsJoined(const Unit& before, const Unit& unit, bool norms_follow) const;
   void TakeQueries(std::vector<Unit>& before, Unit& sum) const;
   std::vector<Unit> CloseBranches(const std::vector<Unit>& units) const;
   std::vector<Unit> JoinBodies(std::vector<Unit> units) const;
