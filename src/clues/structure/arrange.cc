@@ -420,14 +420,9 @@ class Arranger {
       const Role role = units_.RoleOf(unit.atoms);
       if (role == Role::kNeutral || role == Role::kOther) return;
       if (role == Role::kConv && parts.size() > 1) {
-        const FoundId sub = tree_.New(module, FoundKind::kUnit);
-        Put(unit.atoms, sub);
-        for (const std::uint32_t i : parts) {
-          Put({i, i}, tree_.New(sub, *LeafKind(atoms_.Kind(i))));
-        }
-        return;
-      }
-      if (parts.size() == 1) {
+        module = tree_.New(module, FoundKind::kUnit);
+        Put(unit.atoms, module);
+      } else if (parts.size() == 1) {
         Put(unit.atoms, tree_.New(module, *LeafKind(atoms_.Kind(parts[0]))));
         return;
       }

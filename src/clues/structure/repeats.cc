@@ -373,6 +373,7 @@ class Repeats {
         has_run = false;
       } else if (items[i].IsRun()) {
         has_run = true;
+        if (!HasResidual(items[i])) continue;
         known.insert(ClassesOf(items[i].copies.back(), 0,
                                items[i].copies.back().size()));
       } else if (units_.AddsUp(items[i].unit)) {
@@ -381,16 +382,13 @@ class Repeats {
       }
     }
     const auto fits = [&](std::size_t begin, const Words& words) {
-      bool residual = false;
-      for (std::size_t i = 0; i < words.size(); ++i) {
-        if (begin + i >= n) return false;
-        const Item& item = items[begin + i];
-        if (item.IsRun() || item.transition || item.unit.class_of != words[i]) {
+      for (std::size_t i = 0; i < words.size(); ++i, ++begin) {
+        if (begin >= n || items[begin].transition ||
+            items[begin].unit.class_of != words[i]) {
           return false;
         }
-        residual |= item.unit.residual;
       }
-      return residual;
+      return true;
     };
     std::vector<Item> result;
     for (std::size_t i = 0; i < n;) {

@@ -109,12 +109,9 @@ bool Units::IsJoined(const Unit& before, const Unit& unit,
       return before.role == Role::kConv || before.role == Role::kLinear ||
              before.role == Role::kNorm;
     case Role::kNorm:
-      if (!unit.residual && before.role == Role::kConv && !before.residual &&
-          !before.normed) {
-        return true;
-      }
-      return before.residual && !before.normed && norms_follow &&
-             IsReadOnlyBy(before.atoms.last, unit.atoms) &&
+      if (atoms_.Kind(before.atoms.last) == AtomKind::kNorm) return false;
+      if (!before.residual) return !unit.residual && before.role == Role::kConv;
+      return norms_follow && IsReadOnlyBy(before.atoms.last, unit.atoms) &&
              !StartsWith(before, AtomKind::kNorm);
     case Role::kOther: {
       const Op op = atoms_.FirstOp(first);
@@ -212,17 +209,11 @@ std::vector<Unit> Units::Find(Range range) const {
     if (may_join && IsJoined(joined.back(), unit, norms_follow)) {
       Unit& before = joined.back();
       before.atoms.last = unit.atoms.last;
-      before.normed |= unit.role == Role::kNorm;
       if (unit.role == Role::kConv) {
         before.role = Role::kConv;
         before.residual = unit.residual;
       }
       continue;
-    }
-    if (unit.role == Role::kConv && !unit.residual) {
-      for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
-        unit.normed |= atoms_.Kind(i) == AtomKind::kNorm;
-      }
     }
     joined.push_back(unit);
   }
@@ -251,16 +242,11 @@ std::vector<Unit> Units::CloseBranches(const std::vector<Unit>& units) const {
       result.push_back(unit);
       continue;
     }
-    before->atoms.last = unit.atoms.last;
-    before->closed = true;
-    before->residual = true;
-    before->role = Role::kConv;
     // The convolution whose channels are split, and the split itself.
     const auto splits = [&](const Unit& part) {
       const Op op = atoms_.FirstOp(part.atoms.first);
       return op == Op::kSlice || op == Op::kSplit;
     };
-    const std::uint32_t last = before->atoms.last;
     std::size_t first = result.size() - 1;
     if (!splits(result[first]) && first > 0 &&
         result[first - 1].role == Role::kNeutral) {
@@ -268,10 +254,12 @@ std::vector<Unit> Units::CloseBranches(const std::vector<Unit>& units) const {
     }
     if (first > 0 && splits(result[first]) && is_pointwise(result[first - 1])) {
       result.resize(first);
-      result.back().atoms.last = last;
-      result.back().closed = true;
-      result.back().residual = true;
     }
+    Unit& whole = result.back();
+    whole.atoms.last = unit.atoms.last;
+    whole.closed = true;
+    whole.residual = true;
+    whole.role = Role::kConv;
   }
   return result;
 }

@@ -28,7 +28,6 @@ struct Unit {
   Range atoms;
   Role role = Role::kOther;
   bool residual = false;
-  bool normed = false;
   bool queries = false;  // an attention whose queries are learned
   bool closed = false;   // branches, their concatenation and its convolution
   std::uint32_t class_of = 0;  // equal for units that are alike
