@@ -73,8 +73,8 @@ class Atoms {
   std::span<const std::uint32_t> outs(std::uint32_t i) const {
     return outs_[i];
   }
-  // The atom that a node of the graph is in or hangs on: identities, what ends
-  // in an output without a product, convolution or the like. kNone: no atom.
+  // The atom that a node of the graph is in; of an identity, the one that it
+  // reads. kNone: no atom.
   std::uint32_t Of(NodeId node) const {
     return atom_of_[parts_.graph().model[node].index];
   }
