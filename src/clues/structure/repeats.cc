@@ -23,13 +23,13 @@ Words ClassesOf(const std::vector<Item>& items, std::size_t begin,
   return words;
 }
 
-// How many of a row of flags are set before each place.
+// Sums of a row of numbers or flags.
 class Tally {
  public:
-  template <typename Flag>
-  Tally(std::size_t size, Flag flag) : before_(size + 1, 0) {
+  template <typename Number>
+  Tally(std::size_t size, Number number) : before_(size + 1, 0) {
     for (std::size_t i = 0; i < size; ++i) {
-      before_[i + 1] = before_[i] + static_cast<std::uint32_t>(flag(i));
+      before_[i + 1] = before_[i] + static_cast<std::uint32_t>(number(i));
     }
   }
   std::uint32_t In(std::size_t begin, std::size_t end) const {
@@ -169,26 +169,22 @@ class Repeats {
         }
       }
     }
-    std::vector<std::uint32_t> nodes(n + 1, 0);
-    for (std::size_t i = 0; i < n; ++i) {
-      nodes[i + 1] = nodes[i] + atoms_.NodesIn(items[i].atoms());
-    }
+    const Tally nodes(
+        n, [&](std::size_t i) { return atoms_.NodesIn(items[i].atoms()); });
     const Tally works(
         n, [&](std::size_t i) { return atoms_.Heavies(items[i].atoms()) > 0; });
     const Tally runs(n, [&](std::size_t i) { return items[i].IsRun(); });
     const Tally transitions(n,
                             [&](std::size_t i) { return items[i].transition; });
-    const Tally residuals(n, [&](std::size_t i) {
-      return unit(i).residual && !items[i].transition;
-    });
+    const Tally residuals(n, [&](std::size_t i) { return unit(i).residual; });
     // The shortest repeat of residual units that begins at an item.
     std::vector<std::size_t> inner(n, 0);
     for (std::size_t i = 0; i < n && !deep; ++i) {
       for (std::size_t j = 1; j <= longest / 2 && inner[i] == 0; ++j) {
-        if (equal[j][i] < j) continue;
-        bool any = false;
-        for (std::size_t q = i; q < i + j; ++q) any |= unit(q).residual;
-        if (any && (j > 1 || unit(i).role != Role::kAttention)) inner[i] = j;
+        if (equal[j][i] >= j && residuals.In(i, i + j) > 0 &&
+            (j > 1 || unit(i).role != Role::kAttention)) {
+          inner[i] = j;
+        }
       }
     }
     // Whether the period of k items from i on cannot be a block.
@@ -216,27 +212,22 @@ class Repeats {
       }
     }
 
-    // From the right: the most nodes that repeats cover. A repeat costs a
-    // little, a long period a little more, a copy that is incomplete more.
-    constexpr double kCost = 1.0;
-    constexpr double kIncomplete = 2.0;
-    constexpr double kTorn = 1.5;
-    std::vector<double> best(n + 1, 0);
+    // From the right: the most nodes that repeats cover. A repeat costs as much
+    // as one node, and so does a copy that is incomplete or torn.
+    std::vector<std::int64_t> best(n + 1, 0);
     std::vector<Cover> pick(n);
-    const auto covered = [&](std::size_t begin, std::size_t end) {
-      return static_cast<double>(nodes[end] - nodes[begin]);
-    };
     for (std::size_t i = n; i-- > 0;) {
       best[i] = best[i + 1];
-      const auto offer = [&](double gain, std::size_t first, std::size_t period,
+      const auto offer = [&](int cost, std::size_t first, std::size_t period,
                              std::size_t end) {
-        if (gain <= best[i] + 1e-9) return;
+        const std::int64_t gain =
+            std::int64_t{nodes.In(i, end)} - cost + best[end];
+        if (gain <= best[i]) return;
         best[i] = gain;
         pick[i] = {i, first, period, end};
       };
       if (complete[i] >= 3) {
-        const std::size_t end = i + complete[i];
-        offer(covered(i, end) - kCost + best[end], i + 1, 1, end);
+        offer(1, i + 1, 1, i + complete[i]);
       }
       for (std::size_t k = 1; k <= longest; ++k) {
         const std::size_t same = equal[k][i];
@@ -246,12 +237,11 @@ class Repeats {
         for (std::size_t s = 0; s < k && s <= same; ++s) {
           const std::size_t full = i + s;
           const std::size_t second = s == 0 ? i + k : full;
-          const bool may_be = s == 0 ? same >= k
-                              : deep
-                                  ? runs.In(i, full) > 0 &&
-                                        10 * (nodes[full] - nodes[i]) >=
-                                            3 * (nodes[full + k] - nodes[full])
-                                  : unit(i).queries && s + 1 == k;
+          const bool may_be =
+              s == 0 ? same >= k
+              : deep ? runs.In(i, full) > 0 && 10 * nodes.In(i, full) >=
+                                                   3 * nodes.In(full, full + k)
+                     : unit(i).queries && s + 1 == k;
           if (!may_be || works.In(i, second) == 0 || is_refused(full, k)) {
             continue;
           }
@@ -259,9 +249,8 @@ class Repeats {
           for (std::size_t count = most;
                count + 1 >= most && full + k * count > second; --count) {
             const std::size_t end = full + k * count;
-            const double torn = is_torn(end) || is_torn(second) ? kTorn : 0;
-            const double cost = kCost + (s == 0 ? 0 : kIncomplete) + torn;
-            offer(covered(i, end) - cost + best[end], second, k, end);
+            const bool torn = is_torn(end) || is_torn(second);
+            offer(1 + (s > 0 ? 1 : 0) + (torn ? 1 : 0), second, k, end);
           }
         }
         if (!deep) continue;
@@ -271,7 +260,7 @@ class Repeats {
           const std::size_t full = i + k * count;
           const std::size_t end = full + s;
           if (runs.In(full, end) == 0 || !Gathers(items, i, i + k)) continue;
-          offer(covered(i, end) - kCost + best[end], i + k, k, end);
+          offer(1, i + k, k, end);
         }
       }
     }
@@ -450,8 +439,7 @@ class Repeats {
 
   // What the atoms of a range are, moves of data told apart, too; empty if the
   // range is not inside of `around`.
-  std::vector<std::uint32_t> Codes(std::int64_t first, std::int64_t last,
-                                   Range around) const {
+  Words Codes(std::int64_t first, std::int64_t last, Range around) const {
     constexpr std::uint32_t kMove = 1u << 28;
     Words codes;
     if (first < around.first || last > around.last) return codes;
