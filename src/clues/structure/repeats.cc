@@ -72,7 +72,6 @@ class Repeats {
         items.begin(), items.end(),
         [&](const Item& item) { return item.IsRun() && HasResidual(item); });
     items = WithoutPlain(std::move(items), rigid);
-    gaps_.clear();
     for (const Item& item : items) LearnGaps(item, range);
     for (Item& item : items) {
       if (item.IsRun()) Settle(item, range);
@@ -96,14 +95,11 @@ class Repeats {
     if (std::count_if(items.begin(), items.end(), adds_up) < 2) return;
     std::int64_t width = 0;
     for (std::size_t i = 0; i < items.size(); ++i) {
-      Unit& unit = items[i].unit;
+      const Unit& unit = items[i].unit;
       const std::int64_t after = units_.Width(unit.atoms);
-      const bool strided = units_.IsStrided(unit.atoms);
-      const bool changes =
-          strided || (after != 0 && width != 0 && after != width);
-      if (!unit.residual) {
-        items[i].transition = units_.Heavies(unit) > 0 ? changes : strided;
-      }
+      items[i].transition =
+          !unit.residual && (units_.IsStrided(unit.atoms) ||
+                             (after != 0 && width != 0 && after != width));
       if (after != 0) width = after;
     }
     for (std::size_t i = items.size(); i-- > 1;) {
@@ -120,12 +116,8 @@ class Repeats {
   bool IsComplete(const Unit& unit) const {
     if (!units_.AddsUp(unit)) return false;
     if (unit.role == Role::kConv) return true;
-    if (unit.role != Role::kAttention) return false;
-    Range inside = unit.atoms;
-    if (const auto join = units_.regions().JoinOf(unit.atoms)) {
-      inside.last = *join;
-    }
-    return units_.regions().ResidualsInside(inside) >= 1;
+    return unit.role == Role::kAttention &&
+           units_.regions().ResidualsInside(unit.atoms) >= 1;
   }
 
   // A transition that puts neighbours together, as the first patch mergers did:
