@@ -88,39 +88,42 @@ class Arranger {
       return true;
     }
     const std::vector<Item> items = FindRepeats(units_, units, range);
-    std::vector<const Item*> runs;
-    for (const Item& item : items) {
-      if (item.IsRun()) runs.push_back(&item);
-    }
-    const bool found = top || !runs.empty();
-    if (found) {
+    const bool has_runs = HasRuns(items);
+    if (top || has_runs) {
       Put(range, parent);
-      for (const Item* run : runs) EmitRun(*run, parent, units, false);
-      std::uint32_t next = range.first;
-      const auto fill_gap = [&](std::uint32_t end) {
-        if (next >= end) return;
-        const Range gap{next, end - 1};
-        const UnitSpan inside = Within(units, gap);
-        if (!top) {
-          Fill(gap, parent, inside);
-        } else if (runs.empty()) {
-          FillBody(gap, parent, inside);
-        } else {
-          Fill(gap,
-               tree_.New(parent, gap.first == range.first ? FoundKind::kStem
-                                 : gap.last == range.last ? FoundKind::kHead
-                                                          : FoundKind::kBody),
-               inside);
-        }
-      };
-      for (const Item* run : runs) {
-        fill_gap(run->atoms().first);
-        next = run->atoms().last + 1;
+      for (const Item& item : items) {
+        if (item.IsRun()) EmitRun(item, parent, units, false);
       }
-      fill_gap(range.last + 1);
+      ForEachGap(items, range, [&](Range gap) {
+        FoundId module = parent;
+        if (top && has_runs) {
+          module =
+              tree_.New(parent, gap.first == range.first ? FoundKind::kStem
+                                : gap.last == range.last ? FoundKind::kHead
+                                                         : FoundKind::kBody);
+        } else if (top) {
+          return FillBody(gap, parent, units);
+        }
+        Fill(gap, module, Within(units, gap));
+      });
     }
     --depth_;
-    return found;
+    return top || has_runs;
+  }
+
+  // What is before, between and behind the runs.
+  template <typename Action>
+  static void ForEachGap(const std::vector<Item>& items, Range range,
+                         const Action& action) {
+    std::uint32_t next = range.first;
+    for (const Item& item : items) {
+      if (!item.IsRun()) continue;
+      if (next < item.atoms().first) {
+        action(Range{next, item.atoms().first - 1});
+      }
+      next = item.atoms().last + 1;
+    }
+    if (next <= range.last) action(Range{next, range.last});
   }
 
   void EmitFlat(Range range, FoundId parent, UnitSpan units) {
@@ -149,123 +152,94 @@ class Arranger {
   // Nothing is repeated. Linear layers behind convolutions are another part; if
   // pictures become smaller and larger again, what makes them larger is.
   void FillBody(Range range, FoundId parent, UnitSpan units) {
-    std::optional<std::uint32_t> last_conv;
-    std::optional<std::uint32_t> first_linear;  // behind it
-    std::optional<std::uint32_t> up;
-    bool only_pictures = true;  // up to the last convolution
-    bool only_pictures_yet = true;
+    bool has_conv = false;
+    std::uint32_t linear = range.first;  // the first one behind convolutions
+    std::uint32_t up = range.first;
     for (const Unit& unit : units) {
-      only_pictures_yet &= unit.role <= Role::kNorm || unit.role == Role::kConv;
       if (unit.role == Role::kConv) {
-        last_conv = unit.atoms.last;
-        first_linear.reset();
-        only_pictures = only_pictures_yet;
-      } else if (unit.role == Role::kLinear && last_conv && !first_linear) {
-        first_linear = unit.atoms.first;
+        has_conv = true;
+        linear = range.first;
+      } else if (unit.role == Role::kLinear && has_conv &&
+                 linear == range.first) {
+        linear = unit.atoms.first;
       }
-      for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last && !up;
-           ++i) {
-        if (atoms_.Scale(i) > 0) up = unit.atoms.first;
+      for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
+        if (atoms_.Scale(i) > 0 && up == range.first) up = unit.atoms.first;
       }
     }
-    std::vector<std::uint32_t> begins = {range.first};
-    if (up && !first_linear && *up > range.first &&
-        atoms_.Heavies({range.first, *up - 1}) > 0) {
-      begins.push_back(*up);
-    } else if (first_linear && only_pictures) {
-      if (*last_conv + 1 < *first_linear) begins.push_back(*last_conv + 1);
-      begins.push_back(*first_linear);
+    const std::uint32_t second = linear != range.first ? linear : up;
+    if (second > range.first && atoms_.Heavies({range.first, second - 1}) > 0) {
+      const Range first{range.first, second - 1};
+      Fill(first, tree_.New(parent, FoundKind::kBody), Within(units, first));
+      range.first = second;
     }
-    for (std::size_t i = 0; i < begins.size(); ++i) {
-      const Range part{begins[i],
-                       i + 1 < begins.size() ? begins[i + 1] - 1 : range.last};
-      Fill(part, tree_.New(parent, FoundKind::kBody), Within(units, part));
-    }
+    Fill(range, tree_.New(parent, FoundKind::kBody), Within(units, range));
   }
 
   std::vector<std::size_t> Stages(const Item& run) const {
-    const bool attention = HasAttention(run);
-    std::vector<CopyKind> like = {CopyKind::kEqual};  // to the copy before
-    for (std::size_t i = 1; i < run.ranges.size(); ++i) {
-      like.push_back(Compare(run.ranges[i - 1], run.ranges[i]));
-    }
+    const auto like = [&](std::size_t i) {  // the copy before
+      return Compare(run.ranges[i - 1], run.ranges[i]);
+    };
     // Two copies that are equal, then two that are equal to each other only:
     // the same blocks with another expansion.
     const auto is_new_kind = [&](std::size_t i) {
-      return i > 1 && i + 1 < like.size() && like[i - 1] == CopyKind::kEqual &&
-             like[i] == CopyKind::kOtherWidth &&
-             like[i + 1] == CopyKind::kEqual;
+      return i > 1 && i + 1 < run.ranges.size() &&
+             like(i - 1) == CopyKind::kEqual &&
+             like(i) == CopyKind::kOtherWidth &&
+             like(i + 1) == CopyKind::kEqual;
     };
     std::vector<std::size_t> begins = {0};
     for (std::size_t i = 1; i < run.ranges.size(); ++i) {
       const std::int64_t before = units_.Width(run.ranges[i - 1]);
       const std::int64_t width = units_.Width(run.ranges[i]);
-      const bool known = before != 0 && width != 0;
-      const bool begins_here = attention ? known && width != before
-                                         : units_.IsStrided(run.ranges[i]) ||
-                                               (known && width > before) ||
-                                               is_new_kind(i);
-      if (begins_here) begins.push_back(i);
+      if (units_.IsStrided(run.ranges[i]) || (before != 0 && width > before) ||
+          is_new_kind(i)) {
+        begins.push_back(i);
+      }
     }
     return begins;
   }
 
   void EmitRun(const Item& run, FoundId parent, UnitSpan units, bool inside) {
-    bool has_runs = false;
-    bool has_transition = false;
-    for (const std::vector<Item>& copy : run.copies) {
-      for (const Item& item : copy) {
-        has_runs |= item.IsRun();
-        has_transition |= item.transition;
-      }
-    }
-    const bool staged = has_runs && has_transition;
-    const std::size_t count = run.copies.size();
-    const bool towers =
-        parent == kNo<FoundId> && count > 1 &&
-        std::all_of(run.ranges.begin() + 1, run.ranges.end(),
-                    [&](Range range) { return !atoms_.ReadsBefore(range); });
-    const auto like = [&](std::size_t i) {
-      return Compare(run.ranges[0], run.ranges[i]);
-    };
+    const bool staged = HasRuns(run.copies.back());
     std::vector<std::size_t> begins = {0};
     if (!staged && !inside) begins = Stages(run);
-    const bool has_stages = begins.size() > 1 && count > begins.size();
-    const FoundId list = towers && !has_stages
-                             ? parent
-                             : tree_.New(parent, !staged && HasAttention(run)
-                                                     ? FoundKind::kLayers
-                                                     : FoundKind::kBlocks);
-    if (has_stages) {
-      begins.push_back(count);
-      for (std::size_t s = 0; s + 1 < begins.size(); ++s) {
-        const std::size_t first = begins[s];
-        const FoundId stage =
-            NewCopy(list, s, begins.size() - 1, CopyKind::kAlike);
-        const FoundId blocks = tree_.New(stage, FoundKind::kBlock);
-        for (std::size_t i = first; i < begins[s + 1]; ++i) {
-          EmitCopy(run, i,
-                   NewCopy(blocks, i - first, begins[s + 1] - first, like(i)),
-                   units);
+    const bool has_stages = begins.size() > 1;
+    begins.push_back(run.copies.size());
+    const bool towers =
+        parent == kNo<FoundId> && !has_stages && run.copies.size() > 1 &&
+        std::all_of(run.ranges.begin() + 1, run.ranges.end(),
+                    [&](Range range) { return !atoms_.ReadsBefore(range); });
+    const FoundId list = towers ? parent
+                                : tree_.New(parent, !staged && HasAttention(run)
+                                                        ? FoundKind::kLayers
+                                                        : FoundKind::kBlocks);
+    for (std::size_t s = 0; s + 1 < begins.size(); ++s) {
+      const std::size_t count = begins[s + 1] - begins[s];
+      FoundId copies = list;
+      if (has_stages) {
+        copies =
+            tree_.New(NewCopy(list, s, begins.size() - 1, CopyKind::kAlike),
+                      FoundKind::kBlock);
+      }
+      // Copies with the same weights are one module that is called again.
+      std::map<std::vector<ValueId>, FoundId> modules;
+      std::size_t next = 0;
+      for (std::size_t i = begins[s]; i < begins[s + 1]; ++i) {
+        const std::vector<ValueId> weights = atoms_.WeightsIn(run.ranges[i]);
+        const auto known = modules.find(weights);
+        FoundId module = kNo<FoundId>;
+        if (known != modules.end() && !weights.empty()) {
+          module = tree_.Again(known->second);
+        } else if (towers) {
+          module = tree_.New(list, FoundKind::kBody);
+        } else {
+          module = NewCopy(copies, next++, count,
+                           Compare(run.ranges[0], run.ranges[i]));
         }
-      }
-      return;
-    }
-    // Copies with the same weights are one module that is called again.
-    std::map<std::vector<ValueId>, FoundId> modules;
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::vector<ValueId> weights = atoms_.WeightsIn(run.ranges[i]);
-      FoundId module = kNo<FoundId>;
-      if (const auto known = modules.find(weights);
-          known != modules.end() && !weights.empty()) {
-        module = tree_.Again(known->second);
-      } else {
-        module = towers ? tree_.New(list, FoundKind::kBody)
-                        : NewCopy(list, next++, count, like(i));
         modules.emplace(weights, module);
+        EmitCopy(run, i, module, units);
       }
-      EmitCopy(run, i, module, units);
     }
   }
 
@@ -290,41 +264,19 @@ class Arranger {
   void EmitCopy(const Item& run, std::size_t copy, FoundId module,
                 UnitSpan units) {
     const Range range = run.ranges[copy];
+    const std::vector<Item>& items = run.copies[copy];
     Put(range, module);
-    std::vector<const Item*> runs;
-    std::vector<Unit> own;
-    for (const Item& item : run.copies[copy]) {
-      if (item.IsRun()) {
-        runs.push_back(&item);
-      } else {
-        own.push_back(item.unit);
+    const bool has_runs = HasRuns(items);
+    ForEachGap(items, range, [&](Range gap) {
+      FoundId in = module;
+      if (has_runs && atoms_.Heavies(gap) > 0) {
+        in = tree_.New(module, gap.last == range.last ? FoundKind::kBody
+                                                      : FoundKind::kStem);
       }
-    }
-    if (runs.empty()) {
-      Fill(range, module, own);
-      return;
-    }
-    std::uint32_t next = range.first;
-    for (const Item* inner : runs) {
-      if (inner->atoms().first > next) {
-        FillGap({next, inner->atoms().first - 1}, module, units,
-                FoundKind::kStem);
-      }
-      next = inner->atoms().last + 1;
-    }
-    if (next <= range.last) {
-      FillGap({next, range.last}, module, units, FoundKind::kBody);
-    }
-    for (const Item* inner : runs) EmitRun(*inner, module, units, true);
-  }
-
-  void FillGap(Range range, FoundId module, UnitSpan units, FoundKind kind) {
-    const UnitSpan inside = Within(units, range);
-    if (!(inside.size() == 1 && inside[0].residual) &&
-        atoms_.Heavies(range) > 0) {
-      Fill(range, tree_.New(module, kind), inside);
-    } else {
-      Fill(range, module, inside);
+      Fill(gap, in, Within(units, gap));
+    });
+    for (const Item& item : items) {
+      if (item.IsRun()) EmitRun(item, module, units, true);
     }
   }
 
@@ -383,18 +335,7 @@ class Arranger {
   void FillClosed(const Unit& unit, FoundId module) {
     const FoundId sub = tree_.New(module, FoundKind::kBranch);
     Put(unit.atoms, sub);
-    if (regions_.ResidualsInside(unit.atoms) >= 2 &&
-        Solve(unit.atoms, sub, false)) {
-      return;
-    }
-    const std::vector<Unit> parts = units_.Find(unit.atoms);
-    for (const Unit& part : parts) {
-      if (part.residual && !part.closed && parts.size() > 1) {
-        FillResidual(part, sub, false);
-      } else {
-        FillLeaf(part, sub);
-      }
-    }
+    for (const Unit& part : units_.Find(unit.atoms)) FillLeaf(part, sub);
     FillChains(unit.atoms, sub);
   }
 
@@ -443,7 +384,7 @@ class Arranger {
       for (std::size_t i = begin; i < inner.size(); ++i) {
         FillLeaf(inner[i], sub);
       }
-      if (flat) ShareActivation(unit, inner, module);
+      if (flat) ShareActivation(unit, module);
     }
     --depth_;
   }
@@ -460,10 +401,7 @@ class Arranger {
   }
 
   // A block of convolutions calls one ReLU several times, as a rule.
-  void ShareActivation(const Unit& unit, UnitSpan parts, FoundId module) {
-    for (const Unit& part : parts) {
-      if (part.residual || units_.IsSqueezeExcite(part)) return;
-    }
+  void ShareActivation(const Unit& unit, FoundId module) {
     std::vector<std::uint32_t> shared;
     for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
       if (atoms_.FirstOp(i) == Op::kRelu) shared.push_back(i);
@@ -478,20 +416,13 @@ class Arranger {
     for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
       if (LeafKind(atoms_.Kind(i))) parts.push_back(i);
     }
-    const bool excites = units_.IsSqueezeExcite(unit);
-    if (unit.atoms.last - unit.atoms.first < 2 || units_.Heavies(unit) <= 1 ||
-        excites) {
+    if (units_.Heavies(unit) <= 1 || units_.IsSqueezeExcite(unit)) {
       const Role role = units_.RoleOf(unit.atoms);
       if (role == Role::kNeutral || role == Role::kOther) return;
       if (role == Role::kConv && parts.size() > 1) {
-        const FoundId sub = tree_.New(module, FoundKind::kUnit);
-        Put(unit.atoms, sub);
-        for (const std::uint32_t i : parts) {
-          Put({i, i}, tree_.New(sub, *LeafKind(atoms_.Kind(i))));
-        }
-        return;
-      }
-      if (parts.size() == 1) {
+        module = tree_.New(module, FoundKind::kUnit);
+        Put(unit.atoms, module);
+      } else if (parts.size() == 1) {
         Put(unit.atoms, tree_.New(module, *LeafKind(atoms_.Kind(parts[0]))));
         return;
       }

@@ -27,13 +27,10 @@ Atoms::Atoms(const ModelParts& parts, GraphId graph)
   Connect(nodes, graph);
   for (std::uint32_t i = 0; i < size(); ++i) SetKind(i);
   FindDepth();
-  FindAttached();
   FindSide();
   Sort();
   for (std::uint32_t i = 0; i < size(); ++i) {
-    if (!AddsToQueries(i)) continue;
-    atoms_[i].kind = AtomKind::kJoin;
-    ++atoms_[i].token;  // as of a sum of two values
+    if (AddsToQueries(i)) atoms_[i].kind = AtomKind::kJoin;
   }
   Measure();
 }
@@ -121,23 +118,20 @@ void Atoms::Connect(const std::vector<NodeId>& nodes, GraphId graph) {
   outs_ = Edges(size(), readers);
 }
 
-// Tokens: kinds first, then operators with one and with several operands, then
-// unknown operators.
+// Tokens: kinds first, then operators, then unknown operators.
 void Atoms::SetKind(std::uint32_t i) {
   constexpr Token kFirstOperator = 64;
   constexpr Token kUnknownOperator = 1u << 20;
   Atom& atom = atoms_[i];
   atom.kind = KindOf(i);
   const Op op = OpOf(atom.core);
-  if (atom.nodes > 1 || (IsHeavy(atom.kind) && atom.kind != AtomKind::kDeconv &&
-                         atom.kind != AtomKind::kCall)) {
+  if (atom.nodes > 1 || IsHeavy(atom.kind)) {
     atom.token = 1 + static_cast<Token>(atom.kind);
   } else if (op == Op::kNone) {
     atom.token = kUnknownOperator +
                  static_cast<Token>(Index(model_[atom.core].op_type) % 65536);
   } else if (!IsMove(op)) {
-    const bool binary = Is(i, OpKind::kElementwise) && ins_[i].size() > 1;
-    atom.token = kFirstOperator + 2 * static_cast<Token>(op) + (binary ? 1 : 0);
+    atom.token = kFirstOperator + static_cast<Token>(op);
   }
 }
 
@@ -171,11 +165,8 @@ AtomKind Atoms::KindOf(std::uint32_t i) const {
   }
   if (parts_.IsHeavy(core)) return AtomKind::kCall;
   if (Is(i, OpKind::kNorm)) return AtomKind::kNorm;
-  if (Is(i, OpKind::kActivation) || op == Op::kErf) {
-    return AtomKind::kActivation;
-  }
+  if (Is(i, OpKind::kActivation)) return AtomKind::kActivation;
   if (Is(i, {OpKind::kPool, OpKind::kResample})) return AtomKind::kPool;
-  if (op == Op::kReduceMean || op == Op::kReduceMax) return AtomKind::kMean;
   if (op == Op::kSoftmax) return AtomKind::kSoftmax;
   if (Is(i, {OpKind::kSum, OpKind::kConcat}) && operands > 1) {
     return AtomKind::kJoin;
@@ -203,53 +194,9 @@ void Atoms::FindDepth() {
   }
 }
 
-// What ends in outputs without a heavy operator hangs on the atom that it
-// reads, if that atom has other readers: the keys and values of a cache, hidden
-// states.
-void Atoms::FindAttached() {
-  std::vector<bool> ends(size());
-  std::vector<bool> goes_on(size());
-  for (std::uint32_t i = size(); i-- > 0;) {
-    const auto readers = outs_[i];
-    goes_on[i] = std::any_of(readers.begin(), readers.end(),
-                             [&](std::uint32_t r) { return !ends[r]; });
-    ends[i] = !IsHeavyAt(i) && !goes_on[i];
-  }
-  hangs_on_.assign(size(), kNone);
-  for (std::uint32_t i = 0; i < size(); ++i) {
-    if (!ends[i] || ins_[i].empty()) continue;
-    std::uint32_t root = kNone;
-    bool one = true;
-    for (const std::uint32_t from : ins_[i]) {
-      const bool hangs = hangs_on_[from] != kNone;
-      const std::uint32_t at = hangs ? hangs_on_[from] : from;
-      one &= (hangs || goes_on[from]) && (root == kNone || root == at);
-      root = at;
-    }
-    if (one) hangs_on_[i] = root;
-  }
-  for (std::uint32_t i = size(); i-- > 0;) {
-    const auto readers = outs_[i];
-    if (std::any_of(readers.begin(), readers.end(),
-                    [&](std::uint32_t r) { return hangs_on_[r] == kNone; })) {
-      hangs_on_[i] = kNone;
-    }
-  }
-}
-
 // Values that no heavy operator made and that only meet values which are
 // deeper, at several depths.
 void Atoms::FindSide() {
-  // The deepest operand, and the deepest of the others.
-  std::vector<std::uint32_t> deepest(size(), 0);
-  std::vector<std::uint32_t> second(size(), 0);
-  for (std::uint32_t i = 0; i < size(); ++i) {
-    for (const std::uint32_t from : ins_[i]) {
-      const std::uint32_t d = depth_[from];
-      second[i] = std::max(second[i], std::min(d, deepest[i]));
-      deepest[i] = std::max(deepest[i], d);
-    }
-  }
   struct Meets {
     std::uint32_t first = kNone;
     std::uint32_t last = 0;
@@ -258,13 +205,12 @@ void Atoms::FindSide() {
   std::vector<Meets> meets(size());
   side_.assign(size(), false);
   for (std::uint32_t i = size(); i-- > 0;) {
+    if (depth_[i] > 0) continue;
     Meets& mine = meets[i];
+    mine.only = !outs_[i].empty();
     for (const std::uint32_t r : outs_[i]) {
-      if (hangs_on_[r] != kNone) continue;
-      if (mine.first == kNone) mine.only = true;
-      const std::uint32_t others =
-          depth_[i] == deepest[r] ? second[r] : deepest[r];
-      if (ins_[r].size() > 1 && others > depth_[i]) {
+      const bool is_lesser = depth_[r] > (IsHeavyAt(r) ? 1u : 0u);
+      if (is_lesser) {
         mine.first = std::min(mine.first, depth_[r]);
         mine.last = std::max(mine.last, depth_[r]);
       } else if (depth_[r] == 0 && meets[r].only) {
@@ -272,44 +218,39 @@ void Atoms::FindSide() {
         mine.last = std::max(mine.last, meets[r].last);
       } else {
         mine.only = false;
-        mine.first = 0;
+        break;
       }
     }
-    side_[i] = hangs_on_[i] == kNone && depth_[i] == 0 && mine.only &&
-               mine.last - mine.first >= 2;
+    side_[i] = mine.only && mine.last - mine.first >= 2;
   }
 }
 
 void Atoms::Sort() {
-  const auto is_main = [&](std::uint32_t i) {
-    return hangs_on_[i] == kNone && !side_[i];
-  };
   std::vector<std::uint32_t> open(size(), 0);
   for (std::uint32_t i = 0; i < size(); ++i) {
-    if (!is_main(i)) continue;
+    if (side_[i]) continue;
     for (const std::uint32_t from : ins_[i]) ++open[from];
   }
-  // Later is better; then what no heavy operator made, which stays with its
-  // reader; then the last operand.
-  using Key = std::tuple<std::uint32_t, bool, std::uint32_t, std::uint32_t>;
+  // Later is better; then the last operand.
+  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
   std::priority_queue<Key> ready;
   for (std::uint32_t i = 0; i < size(); ++i) {
-    if (is_main(i) && open[i] == 0) ready.push({0, true, i, i});
+    if (!side_[i] && open[i] == 0) ready.push({0, i, i});
   }
   std::vector<Key> key(size());
   std::vector<bool> met(size());
   std::vector<std::uint32_t> order;
   while (!ready.empty()) {
-    const std::uint32_t i = std::get<3>(ready.top());
+    const std::uint32_t i = std::get<2>(ready.top());
     ready.pop();
     order.push_back(i);
     const auto now = static_cast<std::uint32_t>(order.size());
     std::uint32_t operand = 0;
     for (const std::uint32_t from : ins_[i]) {
-      if (!is_main(from)) continue;
+      if (side_[from]) continue;
       if (!met[from]) {
         met[from] = true;
-        key[from] = {now, depth_[from] == 0, operand, from};
+        key[from] = {now, operand, from};
       }
       ++operand;
       if (--open[from] == 0) ready.push(key[from]);
@@ -335,8 +276,7 @@ void Atoms::Sort() {
   for (std::size_t i = 0; i < atom_of_.size(); ++i) {
     if (atom_of_[i] == kNone) continue;
     is_side_[i] = side_[atom_of_[i]];
-    const std::uint32_t root = hangs_on_[atom_of_[i]];
-    atom_of_[i] = position[root == kNone ? atom_of_[i] : root];
+    atom_of_[i] = position[atom_of_[i]];
   }
   atoms_ = std::move(sorted);
   ins_ = Edges(size(), reads);
@@ -345,25 +285,15 @@ void Atoms::Sort() {
 }
 
 // The sum that ends an attention whose queries are learned: it adds to a
-// constant. A bias is a part of its linear layer.
+// constant that is no bias.
 bool Atoms::AddsToQueries(std::uint32_t sum) const {
-  if (Kind(sum) != AtomKind::kOther || FirstOp(sum) != Op::kAdd) return false;
-  const auto before = [&](std::uint32_t i) {
-    std::uint32_t from = i;
-    do {
-      if (ins_[from].size() != 1) return i;
-      from = ins_[from][0];
-    } while (Kind(from) == AtomKind::kNeutral && from > 0);
-    return from;
-  };
-  const std::uint32_t linear = before(sum);
-  if (linear == sum || Kind(linear) != AtomKind::kLinear) return false;
-  const std::uint32_t product = before(linear);
-  if (product == linear || Kind(product) != AtomKind::kMatMul) return false;
-  const auto ins = ins_[product];
-  return std::any_of(ins.begin(), ins.end(), [&](std::uint32_t from) {
-    return Kind(from) == AtomKind::kSoftmax;
-  });
+  if (Kind(sum) != AtomKind::kOther || FirstOp(sum) != Op::kAdd ||
+      ins_[sum].size() != 1 || WeightAt(Core(sum), 1).dims.size() == 1) {
+    return false;
+  }
+  const std::uint32_t before = ins_[sum][0];
+  return Kind(before) == AtomKind::kLinear ||
+         Is(before, {OpKind::kReshape, OpKind::kTranspose});
 }
 
 void Atoms::Measure() {
@@ -428,31 +358,18 @@ bool Atoms::ReadsBefore(Range range) const {
 }
 
 Atoms::Weight Atoms::FindWeight(ValueId value) const {
-  constexpr int kFarthest = 4;  // carriers between a weight and its reader
-  const GraphFacts& graph = parts_.graph();
-  int transposes = 0;
-  for (int i = 0; i <= kFarthest && value != kNo<ValueId>; ++i) {
-    if (graph.data.Contains(value)) break;
-    Weight weight{.value = value, .dims = {}};
-    const NodeId from = model_.Producer(value);
-    if (const Initializer* const tensor = model_.InitializerOf(value)) {
-      const auto dims = model_.Dims(*tensor);
-      weight.dims.assign(dims.begin(), dims.end());
-    } else if (graph.ops.Is(from, OpKind::kConstant)) {
-      const auto attribute = FindAttribute(model_.NodeBytes(from), "value");
-      if (attribute) weight.dims = ReadTensorType(attribute->tensor).dims;
-    } else if (graph.ops.Is(from, kCarriers)) {
-      transposes += graph.ops.Is(from, OpKind::kTranspose) ? 1 : 0;
-      value = FirstInput(model_, from);
-      continue;
-    }
-    if (weight.dims.empty()) break;
-    if (transposes % 2 != 0) {
-      std::reverse(weight.dims.begin(), weight.dims.end());
-    }
-    return weight;
+  const Links& links = parts_.graph().links;
+  const NodeId from = ProducerOf(model_, value);
+  Weight weight{.value = value, .dims = {}};
+  if (parts_.graph().ops.Is(from, OpKind::kConstant)) {
+    const auto attribute = FindAttribute(model_.NodeBytes(from), "value");
+    if (attribute) weight.dims = ReadTensorType(attribute->tensor).dims;
+  } else {
+    weight.value = links.WeightOf(value);
+    const auto dims = links.ShapeOf(value).dims;
+    weight.dims.assign(dims.begin(), dims.end());
   }
-  return {};
+  return weight;
 }
 
 // The first weight of `rank` or more that the node reads.
@@ -482,11 +399,9 @@ std::uint32_t Classes::Add(std::uint64_t mark, std::vector<Token> bag,
   std::vector<Class>& classes = classes_[mark];
   auto found = static_cast<std::uint32_t>(counts_.size());
   for (const Class& other : classes) {
-    const double likeness = other.first == bag ? 1 : Jaccard(other.first, bag);
-    if (likeness < share) continue;
+    if (other.first != bag && Jaccard(other.first, bag) < share) continue;
     found = other.id;
-    if (likeness == 1) break;
-    share = likeness;
+    break;
   }
   if (found == counts_.size()) {
     counts_.push_back(0);

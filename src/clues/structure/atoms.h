@@ -73,8 +73,8 @@ class Atoms {
   std::span<const std::uint32_t> outs(std::uint32_t i) const {
     return outs_[i];
   }
-  // The atom that a node of the graph is in or hangs on: identities, what ends
-  // in an output without a product, convolution or the like. kNone: no atom.
+  // The atom that a node of the graph is in; of an identity, the one that it
+  // reads. kNone: no atom.
   std::uint32_t Of(NodeId node) const {
     return atom_of_[parts_.graph().model[node].index];
   }
@@ -140,7 +140,6 @@ class Atoms {
   void Connect(const std::vector<NodeId>& nodes, GraphId graph);
   void SetKind(std::uint32_t i);
   void FindDepth();
-  void FindAttached();
   void FindSide();
   void Sort();
   bool AddsToQueries(std::uint32_t i) const;
@@ -159,7 +158,6 @@ class Atoms {
   Edges ins_;   // in the order of the operands, each once
   Edges outs_;  // ascending
   std::vector<std::uint32_t> depth_;
-  std::vector<std::uint32_t> hangs_on_;  // atoms that get no place, or kNone
   std::vector<bool> side_;
   std::vector<std::uint32_t> heavies_;  // before each atom
   std::vector<std::uint32_t> nodes_;
@@ -169,8 +167,8 @@ class Atoms {
 // compared with at most a few others.
 class Classes {
  public:
-  // The class of the range among those with the same mark, new or not: the one
-  // whose first range is most like this one, and at least to this share.
+  // The class of the range among those with the same mark, new or not: the
+  // first one whose first range has this share of atoms in common with it.
   std::uint32_t Add(std::uint64_t mark, std::vector<Token> bag, double share);
   // How many ranges were added to it.
   std::uint32_t Count(std::uint32_t id) const { return counts_[id]; }

@@ -27,18 +27,14 @@ void ModelParts::FindHeavy() {
   constexpr OpKinds kHeavy = {OpKind::kProduct, OpKind::kConvolution,
                               OpKind::kRecurrent, OpKind::kAttention};
   IdVector<GraphId, bool> heavy_graph(model_.graph_count(), false);
-  std::vector<GraphId> called(graph_.calls.empty() ? 0 : model_.node_count(),
-                              kNo<GraphId>);
-  for (const FunctionCalls::Call& call : graph_.calls.calls()) {
-    called[Index(call.node)] = model_.functions()[Index(call.function)].body;
-  }
   const auto look = [&](NodeId node) {
     bool heavy = graph_.ops.Is(node, kHeavy);
     for (const GraphId inner : model_.Subgraphs(node)) {
       heavy |= heavy_graph[inner];
     }
-    if (!called.empty() && called[Index(node)] != kNo<GraphId>) {
-      heavy |= heavy_graph[called[Index(node)]];
+    const FunctionId called = graph_.calls.Of(node);
+    if (called != kNo<FunctionId>) {
+      heavy |= heavy_graph[model_.functions()[Index(called)].body];
     }
     heavy_[node] = heavy;
     if (heavy) heavy_graph[model_[node].graph] = true;

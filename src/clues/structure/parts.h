@@ -24,7 +24,6 @@ enum class AtomKind : std::uint8_t {
   kNorm,
   kActivation,
   kPool,
-  kMean,  // a reduction over positions or channels
   kSoftmax,
   kJoin,       // a sum or concatenation of values
   kEmbedding,  // rows of a table

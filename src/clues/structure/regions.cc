@@ -22,9 +22,7 @@ Regions::Regions(const Atoms& atoms) : atoms_(atoms) {
     bool hit = false;
     if (IsSum(j)) {
       for (const std::uint32_t q : atoms.ins(j)) {
-        const auto outs = atoms.outs(q);  // ascending
-        hit |= outs.front() < j &&
-               atoms.Heavies({q, j}) > (atoms.IsHeavyAt(q) ? 1u : 0u);
+        hit |= atoms.Heavies({q, j}) > (atoms.IsHeavyAt(q) ? 1u : 0u);
       }
     }
     residual_sums_[j + 1] = residual_sums_[j] + (hit ? 1 : 0);
@@ -110,34 +108,12 @@ std::optional<std::uint32_t> Regions::JoinOf(Range range) const {
     if (range.last - i > kFarthest) break;
     const AtomKind kind = atoms_.Kind(i);
     if (kind == AtomKind::kJoin) return i;
-    const bool scale =
-        (atoms_.FirstOp(i) == Op::kMul || atoms_.FirstOp(i) == Op::kDiv) &&
-        atoms_.ins(i).size() < 2;
     if (atoms_.TokenOf(i) != 0 && kind != AtomKind::kActivation &&
-        kind != AtomKind::kNorm && !scale) {
+        kind != AtomKind::kNorm) {
       break;
     }
   }
   return std::nullopt;
-}
-
-std::size_t Regions::SourcesOf(std::uint32_t atom) const {
-  std::vector<std::uint32_t> sources;
-  for (std::uint32_t q : atoms_.ins(atom)) {
-    for (int step = 0; step < 8; ++step) {
-      const auto ins = atoms_.ins(q);
-      if (atoms_.IsHeavyAt(q) || atoms_.Kind(q) == AtomKind::kPool ||
-          ins.empty()) {
-        break;
-      }
-      q = *std::max_element(ins.begin(), ins.end());
-    }
-    if (std::find(sources.begin(), sources.end(), q) == sources.end()) {
-      sources.push_back(q);
-    }
-    if (sources.size() > 1) break;  // callers ask for one or more
-  }
-  return sources.size();
 }
 
 bool Regions::IsResidual(Range range) const {
@@ -197,19 +173,11 @@ Regions::Hold Regions::WhatHolds(Range range) const {
   // A skip over a lower resolution, or over a higher one.
   bool down = false;
   bool up = false;
-  for (const Range part : Inside(range)) {
-    bool smaller = false;
-    bool larger = false;
-    for (std::uint32_t i = part.first; i <= part.last; ++i) {
-      smaller |= atoms_.Scale(i) < 0;
-      larger |= atoms_.Scale(i) > 0;
-    }
-    if (part != range && ((down && larger) || (up && smaller))) {
-      return Hold::kSkip;
-    }
-    down |= smaller && !larger;
-    up |= larger && !smaller;
+  for (std::uint32_t i = range.first; i <= range.last; ++i) {
+    down |= atoms_.Scale(i) < 0;
+    up |= atoms_.Scale(i) > 0;
   }
+  if (down && up) return Hold::kSkip;
   const std::uint32_t inside = ResidualsInside(range);
   const std::optional<std::uint32_t> join = JoinOf(range);
   if (join && IsSum(*join)) {
@@ -220,22 +188,9 @@ Regions::Hold Regions::WhatHolds(Range range) const {
       if (before >= 3 || (inside >= 1 && before > 0)) return Hold::kSkip;
     }
   }
-  const std::uint32_t series = atoms_.Series(range);
-  return inside >= 2 || (inside >= 1 && series > kLongBlock) ||
-                 series > 2 * kLongBlock
+  return inside >= 2 || (inside >= 1 && atoms_.Series(range) > kLongBlock)
              ? Hold::kLoose
              : Hold::kBlock;
-}
-
-// The kinds of heavy operators in a region, and what ends it.
-std::uint64_t Regions::MarkOf(Range range) const {
-  std::uint64_t mark = 0;
-  for (std::uint32_t i = range.first; i <= range.last; ++i) {
-    if (!atoms_.IsHeavyAt(i)) continue;
-    mark |= std::uint64_t{1} << static_cast<unsigned>(atoms_.Kind(i));
-  }
-  const std::optional<std::uint32_t> join = JoinOf(range);
-  return mark << 32 | (join ? atoms_.TokenOf(*join) : 0);
 }
 
 void Regions::TakeApart() {
@@ -250,7 +205,7 @@ void Regions::TakeApart() {
     for (const Range region : Inside({0, atoms_.size() - 1})) {
       if (region.first == region.last || atoms_.Heavies(region) < 2) continue;
       const std::uint32_t class_of =
-          classes.Add(MarkOf(region), atoms_.Bag(region), kTwinShare);
+          classes.Add(0, atoms_.Bag(region), kTwinShare);
       const Hold hold = WhatHolds(region);
       if (hold != Hold::kBlock) loose.push_back({region, hold, class_of});
     }

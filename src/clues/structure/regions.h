@@ -35,8 +35,6 @@ class Regions {
   bool IsResidual(Range range) const;
   // Residual sums inside a region, without the one that ends it.
   std::uint32_t ResidualsInside(Range range) const;
-  // The heavy operators or pools that make the operands of a concatenation.
-  std::size_t SourcesOf(std::uint32_t atom) const;
 
  private:
   enum class Hold { kBlock, kLoose, kSkip };
@@ -44,7 +42,6 @@ class Regions {
   void FindTowers();
   void Reopen();
   void TakeApart();
-  std::uint64_t MarkOf(Range range) const;
   Hold WhatHolds(Range range) const;
   // Drops the longest values that hold `range` together.
   bool Loosen(Range range);

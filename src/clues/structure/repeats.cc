@@ -23,13 +23,13 @@ Words ClassesOf(const std::vector<Item>& items, std::size_t begin,
   return words;
 }
 
-// How many of a row of flags are set before each place.
+// Sums of a row of numbers or flags.
 class Tally {
  public:
-  template <typename Flag>
-  Tally(std::size_t size, Flag flag) : before_(size + 1, 0) {
+  template <typename Number>
+  Tally(std::size_t size, Number number) : before_(size + 1, 0) {
     for (std::size_t i = 0; i < size; ++i) {
-      before_[i + 1] = before_[i] + static_cast<std::uint32_t>(flag(i));
+      before_[i + 1] = before_[i] + static_cast<std::uint32_t>(number(i));
     }
   }
   std::uint32_t In(std::size_t begin, std::size_t end) const {
@@ -72,7 +72,6 @@ class Repeats {
         items.begin(), items.end(),
         [&](const Item& item) { return item.IsRun() && HasResidual(item); });
     items = WithoutPlain(std::move(items), rigid);
-    gaps_.clear();
     for (const Item& item : items) LearnGaps(item, range);
     for (Item& item : items) {
       if (item.IsRun()) Settle(item, range);
@@ -96,14 +95,11 @@ class Repeats {
     if (std::count_if(items.begin(), items.end(), adds_up) < 2) return;
     std::int64_t width = 0;
     for (std::size_t i = 0; i < items.size(); ++i) {
-      Unit& unit = items[i].unit;
+      const Unit& unit = items[i].unit;
       const std::int64_t after = units_.Width(unit.atoms);
-      const bool strided = units_.IsStrided(unit.atoms);
-      const bool changes =
-          strided || (after != 0 && width != 0 && after != width);
-      if (!unit.residual) {
-        items[i].transition = units_.Heavies(unit) > 0 ? changes : strided;
-      }
+      items[i].transition =
+          !unit.residual && (units_.IsStrided(unit.atoms) ||
+                             (after != 0 && width != 0 && after != width));
       if (after != 0) width = after;
     }
     for (std::size_t i = items.size(); i-- > 1;) {
@@ -120,12 +116,8 @@ class Repeats {
   bool IsComplete(const Unit& unit) const {
     if (!units_.AddsUp(unit)) return false;
     if (unit.role == Role::kConv) return true;
-    if (unit.role != Role::kAttention) return false;
-    Range inside = unit.atoms;
-    if (const auto join = units_.regions().JoinOf(unit.atoms)) {
-      inside.last = *join;
-    }
-    return units_.regions().ResidualsInside(inside) >= 1;
+    return unit.role == Role::kAttention &&
+           units_.regions().ResidualsInside(unit.atoms) >= 1;
   }
 
   // A transition that puts neighbours together, as the first patch mergers did:
@@ -169,26 +161,22 @@ class Repeats {
         }
       }
     }
-    std::vector<std::uint32_t> nodes(n + 1, 0);
-    for (std::size_t i = 0; i < n; ++i) {
-      nodes[i + 1] = nodes[i] + atoms_.NodesIn(items[i].atoms());
-    }
+    const Tally nodes(
+        n, [&](std::size_t i) { return atoms_.NodesIn(items[i].atoms()); });
     const Tally works(
         n, [&](std::size_t i) { return atoms_.Heavies(items[i].atoms()) > 0; });
     const Tally runs(n, [&](std::size_t i) { return items[i].IsRun(); });
     const Tally transitions(n,
                             [&](std::size_t i) { return items[i].transition; });
-    const Tally residuals(n, [&](std::size_t i) {
-      return unit(i).residual && !items[i].transition;
-    });
+    const Tally residuals(n, [&](std::size_t i) { return unit(i).residual; });
     // The shortest repeat of residual units that begins at an item.
     std::vector<std::size_t> inner(n, 0);
     for (std::size_t i = 0; i < n && !deep; ++i) {
       for (std::size_t j = 1; j <= longest / 2 && inner[i] == 0; ++j) {
-        if (equal[j][i] < j) continue;
-        bool any = false;
-        for (std::size_t q = i; q < i + j; ++q) any |= unit(q).residual;
-        if (any && (j > 1 || unit(i).role != Role::kAttention)) inner[i] = j;
+        if (equal[j][i] >= j && residuals.In(i, i + j) > 0 &&
+            (j > 1 || unit(i).role != Role::kAttention)) {
+          inner[i] = j;
+        }
       }
     }
     // Whether the period of k items from i on cannot be a block.
@@ -216,55 +204,46 @@ class Repeats {
       }
     }
 
-    // From the right: the most nodes that repeats cover. A repeat costs a
-    // little, a long period a little more, a copy that is incomplete more.
-    constexpr double kCost = 1.0;
-    constexpr double kIncomplete = 2.0;
-    constexpr double kTorn = 1.5;
-    std::vector<double> best(n + 1, 0);
+    // From the right: the most nodes that repeats cover. A repeat costs as much
+    // as one node, and so does a copy that is incomplete or torn.
+    std::vector<std::int64_t> best(n + 1, 0);
     std::vector<Cover> pick(n);
-    const auto covered = [&](std::size_t begin, std::size_t end) {
-      return static_cast<double>(nodes[end] - nodes[begin]);
-    };
     for (std::size_t i = n; i-- > 0;) {
       best[i] = best[i + 1];
-      const auto offer = [&](double gain, std::size_t first, std::size_t period,
+      const auto offer = [&](int cost, std::size_t first, std::size_t period,
                              std::size_t end) {
-        if (gain <= best[i] + 1e-9) return;
+        const std::int64_t gain =
+            std::int64_t{nodes.In(i, end)} - cost + best[end];
+        if (gain <= best[i]) return;
         best[i] = gain;
         pick[i] = {i, first, period, end};
       };
       if (complete[i] >= 3) {
-        const std::size_t end = i + complete[i];
-        offer(covered(i, end) - kCost + best[end], i + 1, 1, end);
+        offer(1, i + 1, 1, i + complete[i]);
       }
       for (std::size_t k = 1; k <= longest; ++k) {
         const std::size_t same = equal[k][i];
         // Items that are all alike have no longer period.
         if (same == 0 || (k > 1 && equal[1][i] + 1 >= same + k)) continue;
-        if (same >= k && works.In(i, i + k) > 0 && !is_refused(i, k)) {
-          const std::size_t most = (same + k) / k;
-          for (std::size_t count = most; count + 1 >= most && count >= 2;
-               --count) {
-            const std::size_t end = i + k * count;
-            const double torn = is_torn(end) || is_torn(i + k) ? kTorn : 0;
-            offer(covered(i, end) - kCost + best[end] - torn, i + k, k, end);
-          }
-        }
-        // An incomplete first copy: the end of a period.
-        for (std::size_t s = 1; s < k && s <= same; ++s) {
-          const std::size_t count = (same + k - s) / k;
+        // With an incomplete first copy of s items, or without.
+        for (std::size_t s = 0; s < k && s <= same; ++s) {
           const std::size_t full = i + s;
-          const bool may_be = deep ? runs.In(i, full) > 0 &&
-                                         10 * (nodes[full] - nodes[i]) >=
-                                             3 * (nodes[full + k] - nodes[full])
-                                   : unit(i).queries && s + 1 == k;
-          if (!may_be || works.In(i, full) == 0 || is_refused(full, k))
+          const std::size_t second = s == 0 ? i + k : full;
+          const bool may_be =
+              s == 0 ? same >= k
+              : deep ? runs.In(i, full) > 0 && 10 * nodes.In(i, full) >=
+                                                   3 * nodes.In(full, full + k)
+                     : unit(i).queries && s + 1 == k;
+          if (!may_be || works.In(i, second) == 0 || is_refused(full, k)) {
             continue;
-          const std::size_t end = full + k * count;
-          const double torn = is_torn(end) || is_torn(full) ? kTorn : 0;
-          offer(covered(i, end) - kCost - kIncomplete + best[end] - torn, full,
-                k, end);
+          }
+          const std::size_t most = (same + k - s) / k;
+          for (std::size_t count = most;
+               count + 1 >= most && full + k * count > second; --count) {
+            const std::size_t end = full + k * count;
+            const bool torn = is_torn(end) || is_torn(second);
+            offer(1 + (s > 0 ? 1 : 0) + (torn ? 1 : 0), second, k, end);
+          }
         }
         if (!deep) continue;
         // An incomplete last copy, where the transition closes a stage.
@@ -273,7 +252,7 @@ class Repeats {
           const std::size_t full = i + k * count;
           const std::size_t end = full + s;
           if (runs.In(full, end) == 0 || !Gathers(items, i, i + k)) continue;
-          offer(covered(i, end) - kCost + best[end], i + k, k, end);
+          offer(1, i + k, k, end);
         }
       }
     }
@@ -375,6 +354,7 @@ class Repeats {
         has_run = false;
       } else if (items[i].IsRun()) {
         has_run = true;
+        if (!HasResidual(items[i])) continue;
         known.insert(ClassesOf(items[i].copies.back(), 0,
                                items[i].copies.back().size()));
       } else if (units_.AddsUp(items[i].unit)) {
@@ -383,16 +363,13 @@ class Repeats {
       }
     }
     const auto fits = [&](std::size_t begin, const Words& words) {
-      bool residual = false;
-      for (std::size_t i = 0; i < words.size(); ++i) {
-        if (begin + i >= n) return false;
-        const Item& item = items[begin + i];
-        if (item.IsRun() || item.transition || item.unit.class_of != words[i]) {
+      for (std::size_t i = 0; i < words.size(); ++i, ++begin) {
+        if (begin >= n || items[begin].transition ||
+            items[begin].unit.class_of != words[i]) {
           return false;
         }
-        residual |= item.unit.residual;
       }
-      return residual;
+      return true;
     };
     std::vector<Item> result;
     for (std::size_t i = 0; i < n;) {
@@ -427,10 +404,8 @@ class Repeats {
     for (Item& item : items) {
       bool plain = false;
       if (item.IsRun()) {
-        bool has_runs = false;
-        for (const std::vector<Item>& copy : item.copies) {
-          for (const Item& part : copy) has_runs |= part.IsRun();
-        }
+        const bool has_runs =
+            std::any_of(item.copies.begin(), item.copies.end(), HasRuns);
         if (has_runs && rigid) {
           for (std::vector<Item>& copy : item.copies) {
             copy = WithoutPlain(std::move(copy), rigid);
@@ -456,8 +431,7 @@ class Repeats {
 
   // What the atoms of a range are, moves of data told apart, too; empty if the
   // range is not inside of `around`.
-  std::vector<std::uint32_t> Codes(std::int64_t first, std::int64_t last,
-                                   Range around) const {
+  Words Codes(std::int64_t first, std::int64_t last, Range around) const {
     constexpr std::uint32_t kMove = 1u << 28;
     Words codes;
     if (first < around.first || last > around.last) return codes;
@@ -492,14 +466,7 @@ class Repeats {
       }
       ranges.push_back({copy.front().atoms().first, copy.back().atoms().last});
     }
-    Words gap;
-    if (ranges.size() > 1) {
-      gap = Codes(std::int64_t{ranges[0].last} + 1,
-                  std::int64_t{ranges[1].first} - 1, range);
-    } else if (const auto at = gaps_.find(run.unit.class_of);
-               at != gaps_.end()) {
-      gap = at->second;
-    }
+    const Words gap = gaps_[run.unit.class_of];
     const auto length = static_cast<std::uint32_t>(gap.size());
     const std::int64_t begin = ranges[0].first;
     const std::int64_t end = ranges.back().last;

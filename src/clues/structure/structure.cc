@@ -145,34 +145,27 @@ class StructureFinder {
   // Between two nodes of a module, in the order of the file: in that module.
   // Else with what comes first.
   void PlaceSide(GraphId graph, const std::vector<bool>& is_side) {
-    if (std::find(is_side.begin(), is_side.end(), true) == is_side.end()) {
-      return;
-    }
+    FoundId before = kNo<FoundId>;
+    std::vector<NodeId> waiting;
+    const auto place = [&](FoundId after) {
+      FoundId module = Common(before, after);
+      if (module == kNo<FoundId> && !waiting.empty()) {
+        module = tree_.Child(kNo<FoundId>, FoundKind::kStem, 0);
+      }
+      for (const NodeId node : waiting) structure_.module_of_[node] = module;
+      waiting.clear();
+      before = after;
+    };
     const std::vector<NodeId>& nodes = model_[graph].nodes;
-    std::vector<FoundId> before(nodes.size(), kNo<FoundId>);
-    FoundId last = kNo<FoundId>;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      before[i] = last;
       const FoundId own = structure_.module_of_[nodes[i]];
-      if (!is_side[i] && own != kNo<FoundId>) last = own;
-    }
-    FoundId after = kNo<FoundId>;
-    FoundId stem = kNo<FoundId>;
-    for (std::size_t i = nodes.size(); i-- > 0;) {
-      const FoundId own = structure_.module_of_[nodes[i]];
-      if (!is_side[i]) {
-        if (own != kNo<FoundId>) after = own;
-        continue;
+      if (is_side[i]) {
+        waiting.push_back(nodes[i]);
+      } else if (own != kNo<FoundId>) {
+        place(own);
       }
-      FoundId common = Common(before[i], after);
-      if (common == kNo<FoundId>) {
-        if (stem == kNo<FoundId>) {
-          stem = tree_.Child(kNo<FoundId>, FoundKind::kStem, 0);
-        }
-        common = stem;
-      }
-      structure_.module_of_[nodes[i]] = common;
     }
+    place(kNo<FoundId>);
   }
 
   FoundId Common(FoundId a, FoundId b) const {

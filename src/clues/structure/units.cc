@@ -5,45 +5,40 @@
 #include <utility>
 
 namespace onnx_tag::structure {
+namespace {
+
+constexpr double kAlike = 0.6;  // the share of atoms that alike units have
+
+// By AtomKind.
+constexpr Role kRoles[] = {Role::kLinear,    Role::kLinear,     Role::kConv,
+                           Role::kConv,      Role::kConv,       Role::kConv,
+                           Role::kRecurrent, Role::kAttention,  Role::kLinear,
+                           Role::kNorm,      Role::kActivation, Role::kPool,
+                           Role::kOther,     Role::kOther,      Role::kNeutral,
+                           Role::kNeutral,   Role::kOther};
+
+}  // namespace
+
+// That of its strongest atom. Products around a softmax are an attention,
+// unless they choose.
 Role Units::RoleOf(Range range) const {
-  const auto bit = [](AtomKind kind) {
-    return std::uint32_t{1} << static_cast<unsigned>(kind);
-  };
-  std::uint32_t kinds = 0;
+  Role role = Role::kNeutral;
   std::uint32_t products = 0;
-  bool attention = false;
+  bool softmax = false;
   bool chooses = false;
   for (std::uint32_t i = range.first; i <= range.last; ++i) {
     const AtomKind kind = atoms_.Kind(i);
-    // A sum with learned queries ends an attention.
-    attention |= kind == AtomKind::kJoin && atoms_.ins(i).size() == 1 &&
-                 (kinds & bit(AtomKind::kSoftmax)) != 0;
-    products += kind == AtomKind::kMatMul ? 1u : 0u;
+    role = std::max(role, kRoles[static_cast<std::size_t>(kind)]);
+    softmax |= kind == AtomKind::kSoftmax;
+    // A product with learned queries is one with a weight; their sum follows.
+    products +=
+        kind == AtomKind::kMatMul || (kind == AtomKind::kJoin && softmax &&
+                                      atoms_.ins(i).size() == 1)
+            ? 1u
+            : 0u;
     chooses |= atoms_.FirstOp(i) == Op::kTopK;
-    kinds |= bit(kind);
   }
-  const auto has = [&](std::initializer_list<AtomKind> wanted) {
-    return std::any_of(wanted.begin(), wanted.end(),
-                       [&](AtomKind kind) { return (kinds & bit(kind)) != 0; });
-  };
-  if ((kinds & ~bit(AtomKind::kNeutral) & ~bit(AtomKind::kEmbedding)) == 0) {
-    return Role::kNeutral;
-  }
-  if (attention || has({AtomKind::kAttention}) ||
-      (has({AtomKind::kSoftmax}) && products >= 2 && !chooses)) {
-    return Role::kAttention;
-  }
-  if (has({AtomKind::kPointwise, AtomKind::kConv, AtomKind::kDepthwise,
-           AtomKind::kDeconv})) {
-    return Role::kConv;
-  }
-  if (has({AtomKind::kRecurrent})) return Role::kRecurrent;
-  if (has({AtomKind::kLinear, AtomKind::kCall, AtomKind::kMatMul})) {
-    return Role::kLinear;
-  }
-  if (has({AtomKind::kNorm})) return Role::kNorm;
-  if (has({AtomKind::kPool, AtomKind::kMean})) return Role::kPool;
-  return has({AtomKind::kActivation}) ? Role::kActivation : Role::kOther;
+  return softmax && products >= 2 && !chooses ? Role::kAttention : role;
 }
 
 bool Units::StartsWith(const Unit& unit, AtomKind kind) const {
@@ -59,15 +54,6 @@ bool Units::IsReadOnlyBy(std::uint32_t atom, Range range) const {
   return std::all_of(outs.begin(), outs.end(), [&](std::uint32_t r) {
     return r >= range.first && r <= range.last;
   });
-}
-
-std::uint64_t Units::HashOf(Range range) const {
-  std::uint64_t hash = 0;
-  for (std::uint32_t i = range.first; i <= range.last; ++i) {
-    const Token token = atoms_.TokenOf(i);
-    if (token != 0) hash = (hash ^ token) * 0x100000001b3 + (hash >> 31) + 1;
-  }
-  return hash;
 }
 
 bool Units::AddsUp(const Unit& unit) const {
@@ -115,32 +101,17 @@ std::uint32_t Units::MainKind(const Unit& unit) const {
   return kFirstRole + static_cast<std::uint32_t>(unit.role);
 }
 
-bool Units::HasNorm(const Unit& unit,
-                    const std::unordered_map<std::uint64_t, Followed>& followed,
-                    bool otherwise) const {
-  const auto at = followed.find(HashOf(unit.atoms));
-  if (at == followed.end() || at->second.units < 2) return otherwise;
-  return 10 * at->second.by_norm > 6 * at->second.units;
-}
-
-bool Units::IsJoined(
-    const Unit& before, const Unit& unit,
-    const std::unordered_map<std::uint64_t, Followed>& followed,
-    bool norms_follow) const {
+bool Units::IsJoined(const Unit& before, const Unit& unit,
+                     bool norms_follow) const {
   const std::uint32_t first = unit.atoms.first;
-  const bool alone = IsReadOnlyBy(before.atoms.last, unit.atoms);
   switch (unit.role) {
     case Role::kActivation:
-      return alone &&
-             (before.role == Role::kConv || before.role == Role::kLinear ||
-              before.role == Role::kNorm);
+      return before.role == Role::kConv || before.role == Role::kLinear ||
+             before.role == Role::kNorm;
     case Role::kNorm:
-      if (!unit.residual && before.role == Role::kConv && !before.residual &&
-          !before.normed) {
-        return true;
-      }
-      return before.residual && !before.normed &&
-             HasNorm(before, followed, norms_follow) &&
+      if (atoms_.Kind(before.atoms.last) == AtomKind::kNorm) return false;
+      if (!before.residual) return !unit.residual && before.role == Role::kConv;
+      return norms_follow && IsReadOnlyBy(before.atoms.last, unit.atoms) &&
              !StartsWith(before, AtomKind::kNorm);
     case Role::kOther: {
       const Op op = atoms_.FirstOp(first);
@@ -155,12 +126,8 @@ bool Units::IsJoined(
     case Role::kConv: {
       // The norm that a convolution is preceded by, or padding.
       if (before.role == Role::kNorm && !before.residual && !unit.residual) {
-        const auto ins = atoms_.ins(before.atoms.first);
         return IsReadOnlyBy(before.atoms.last,
-                            {before.atoms.first, unit.atoms.last}) &&
-               std::none_of(ins.begin(), ins.end(), [&](std::uint32_t q) {
-                 return IsConv(atoms_.Kind(q));
-               });
+                            {before.atoms.first, unit.atoms.last});
       }
       return before.role == Role::kNeutral &&
              atoms_.FirstOp(before.atoms.first) == Op::kPad &&
@@ -205,7 +172,8 @@ std::vector<Unit> Units::Find(Range range) const {
                      .residual = region.first < region.last &&
                                  regions_.IsResidual(region)});
   }
-  std::unordered_map<std::uint64_t, Followed> followed;
+  // A norm that follows a block, and nothing else, is the block's own, unless
+  // it is the last norm of a stack.
   std::uint32_t residuals = 0;
   std::uint32_t by_norm = 0;
   std::uint32_t conv_blocks = 0;
@@ -215,21 +183,20 @@ std::vector<Unit> Units::Find(Range range) const {
     if (!unit.residual) continue;
     std::size_t next = i + 1;
     while (next < units.size() && units[next].role == Role::kNeutral) ++next;
-    const bool norm = next < units.size() && units[next].role == Role::kNorm &&
-                      !units[next].residual;
-    Followed& like = followed[HashOf(unit.atoms)];
-    ++like.units;
-    like.by_norm += norm ? 1u : 0u;
     ++residuals;
-    by_norm += norm ? 1u : 0u;
+    by_norm += next < units.size() && units[next].role == Role::kNorm &&
+                       !units[next].residual &&
+                       IsReadOnlyBy(unit.atoms.last,
+                                    {unit.atoms.last, units[next].atoms.last})
+                   ? 1u
+                   : 0u;
     if (unit.role == Role::kConv) {
       ++conv_blocks;
       start_with_activation +=
           StartsWith(unit, AtomKind::kActivation) ? 1u : 0u;
     }
   }
-  const bool norms_follow =
-      residuals >= 2 && by_norm >= 2 && 10 * by_norm > 6 * residuals;
+  const bool norms_follow = by_norm >= 2 && 4 * by_norm > residuals;
   const bool pre_activation =
       conv_blocks >= 2 && 10 * start_with_activation >= 3 * conv_blocks;
 
@@ -239,20 +206,14 @@ std::vector<Unit> Units::Find(Range range) const {
     const bool may_join =
         !joined.empty() && !(pre_activation && unit.role == Role::kActivation &&
                              joined.back().residual);
-    if (may_join && IsJoined(joined.back(), unit, followed, norms_follow)) {
+    if (may_join && IsJoined(joined.back(), unit, norms_follow)) {
       Unit& before = joined.back();
       before.atoms.last = unit.atoms.last;
-      before.normed |= unit.role == Role::kNorm;
       if (unit.role == Role::kConv) {
         before.role = Role::kConv;
         before.residual = unit.residual;
       }
       continue;
-    }
-    if (unit.role == Role::kConv && !unit.residual) {
-      for (std::uint32_t i = unit.atoms.first; i <= unit.atoms.last; ++i) {
-        unit.normed |= atoms_.Kind(i) == AtomKind::kNorm;
-      }
     }
     joined.push_back(unit);
   }
@@ -275,23 +236,17 @@ std::vector<Unit> Units::CloseBranches(const std::vector<Unit>& units) const {
     const bool closes =
         before != nullptr && before->atoms.first < before->atoms.last &&
         !before->closed && atoms_.FirstOp(before->atoms.last) == Op::kConcat &&
-        (before->role == Role::kPool ||
-         (before->role == Role::kConv && atoms_.Series(before->atoms) >= 2)) &&
-        is_pointwise(unit) && regions_.SourcesOf(before->atoms.last) > 1;
+        before->role == Role::kConv && atoms_.Series(before->atoms) >= 2 &&
+        is_pointwise(unit);
     if (!closes) {
       result.push_back(unit);
       continue;
     }
-    before->atoms.last = unit.atoms.last;
-    before->closed = true;
-    before->residual = true;
-    before->role = Role::kConv;
     // The convolution whose channels are split, and the split itself.
     const auto splits = [&](const Unit& part) {
       const Op op = atoms_.FirstOp(part.atoms.first);
-      return op == Op::kSlice || op == Op::kSplit || op == Op::kMaxPool;
+      return op == Op::kSlice || op == Op::kSplit;
     };
-    const std::uint32_t last = before->atoms.last;
     std::size_t first = result.size() - 1;
     if (!splits(result[first]) && first > 0 &&
         result[first - 1].role == Role::kNeutral) {
@@ -299,10 +254,12 @@ std::vector<Unit> Units::CloseBranches(const std::vector<Unit>& units) const {
     }
     if (first > 0 && splits(result[first]) && is_pointwise(result[first - 1])) {
       result.resize(first);
-      result.back().atoms.last = last;
-      result.back().closed = true;
-      result.back().residual = true;
     }
+    Unit& whole = result.back();
+    whole.atoms.last = unit.atoms.last;
+    whole.closed = true;
+    whole.residual = true;
+    whole.role = Role::kConv;
   }
   return result;
 }
@@ -324,8 +281,7 @@ void Units::GiveClasses(std::vector<Unit>& units) const {
     const std::uint64_t mark = static_cast<std::uint64_t>(unit.role) * 4 +
                                (unit.residual ? 2 : 0) +
                                (starts_with_norm ? 1 : 0);
-    unit.class_of = classes.Add(mark, atoms_.Bag(unit.atoms, once),
-                                unit.residual ? 0.6 : 0.8);
+    unit.class_of = classes.Add(mark, atoms_.Bag(unit.atoms, once), kAlike);
   }
 }
 
@@ -356,22 +312,13 @@ std::vector<Unit> Units::JoinBodies(std::vector<Unit> units) const {
   }
   if (bodies.empty()) return units;
 
-  std::vector<std::pair<Body, std::uint32_t>> longest_first(bodies.begin(),
-                                                            bodies.end());
-  std::stable_sort(longest_first.begin(), longest_first.end(),
-                   [](const auto& a, const auto& b) {
-                     return a.first.size() > b.first.size();
-                   });
   Body kinds;
-  kinds.reserve(units.size());
-  for (const Unit& unit : units) {
-    kinds.push_back(MainKind(unit));
-  }
+  for (const Unit& unit : units) kinds.push_back(MainKind(unit));
   std::vector<Unit> result;
   for (std::size_t i = 0; i < units.size();) {
     std::size_t length = 0;
     std::uint32_t class_of = 0;
-    for (const auto& [body, body_class] : longest_first) {
+    for (const auto& [body, body_class] : bodies) {
       if (i + body.size() <= units.size() &&
           std::equal(body.begin(), body.end(),
                      kinds.begin() + static_cast<std::ptrdiff_t>(i))) {

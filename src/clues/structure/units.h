@@ -3,8 +3,8 @@
 // block with the activation or norm behind its sum, a squeeze-and-excite.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "clues/structure/regions.h"
@@ -28,7 +28,6 @@ struct Unit {
   Range atoms;
   Role role = Role::kOther;
   bool residual = false;
-  bool normed = false;
   bool queries = false;  // an attention whose queries are learned
   bool closed = false;   // branches, their concatenation and its convolution
   std::uint32_t class_of = 0;  // equal for units that are alike
@@ -63,24 +62,13 @@ class Units {
   const Regions& regions() const { return regions_; }
 
  private:
-  // How often a norm follows residual units that are alike.
-  struct Followed {
-    std::uint32_t units = 0;
-    std::uint32_t by_norm = 0;
-  };
-  bool IsJoined(const Unit& before, const Unit& unit,
-                const std::unordered_map<std::uint64_t, Followed>& followed,
-                bool norms_follow) const;
-  bool HasNorm(const Unit& unit,
-               const std::unordered_map<std::uint64_t, Followed>& followed,
-               bool otherwise) const;
+  bool IsJoined(const Unit& before, const Unit& unit, bool norms_follow) const;
   void TakeQueries(std::vector<Unit>& before, Unit& sum) const;
   std::vector<Unit> CloseBranches(const std::vector<Unit>& units) const;
   std::vector<Unit> JoinBodies(std::vector<Unit> units) const;
   void GiveClasses(std::vector<Unit>& units) const;
   bool StartsWith(const Unit& unit, AtomKind kind) const;
   bool IsReadOnlyBy(std::uint32_t atom, Range range) const;
-  std::uint64_t HashOf(Range range) const;
 
   const Atoms& atoms_;
   const Regions& regions_;
@@ -98,6 +86,11 @@ struct Item {
   bool IsRun() const { return !copies.empty(); }
   Range atoms() const { return unit.atoms; }
 };
+
+inline bool HasRuns(const std::vector<Item>& items) {
+  return std::any_of(items.begin(), items.end(),
+                     [](const Item& item) { return item.IsRun(); });
+}
 
 // The units of `range`, which are `row`, with repeats collapsed to runs, level
 // by level. Runs know their ranges.
