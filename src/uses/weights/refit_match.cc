@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "base/lists.h"
 #include "base/worker_pool.h"
 #include "file/model/element_types.h"
 #include "onnx_tag/error.h"
@@ -75,7 +76,7 @@ void Planner::Take(std::uint32_t from, std::uint32_t to, Part part) {
                       : match.recipe->Name(tensors_[to].type, old_);
   row.parameters.clear();
   for (const std::uint32_t one : match.recipe->Parameters()) {
-    row.parameters.push_back(old_[one].tensor->name);
+    row.parameters.push_back(NameOf(one));
   }
   if (!why.empty()) row.why = why;
   row.fate = row.why.empty() ? Fate::kWritten : Fate::kRefused;
@@ -313,7 +314,7 @@ bool Planner::FindRoots(Recipe& recipe, const Numbers& numbers) const {
     }
   }
   recipe.roots = roots;
-  return std::find(roots.begin(), roots.end(), kNone) == roots.end();
+  return !IsAmong(kNone, roots);
 }
 
 bool Planner::IsNear(const Recipe& recipe, const Numbers& numbers) const {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/lists.h"
 #include "core/graph/neighbours.h"
 #include "file/model/attributes.h"
 #include "file/model/element_types.h"
@@ -265,11 +266,9 @@ void Planner::FoldBiases(std::uint32_t i) {
   for (const std::uint32_t bias : biases) {
     Recipe recipe = FoldedBias(*weight, size);
     Match found;
-    for (const bool fused : {false, true}) {
-      recipe.fused = fused;
-      if (found.recipe == nullptr && Proves(recipe, bias)) {
-        found.recipe = std::make_shared<Recipe>(recipe);
-      }
+    recipe.fused = !Proves(recipe, bias);
+    if (!recipe.fused || Proves(recipe, bias)) {
+      found.recipe = std::make_shared<Recipe>(recipe);
     }
     if (found.recipe == nullptr ||
         model_.Consumers(tensors_[bias].value).size() > 1 ||
@@ -303,10 +302,10 @@ std::shared_ptr<const Recipe> Planner::MatchBias(std::uint32_t i) {
     const float input_scale = tensors_[input].At(0);
     Numbers numbers = NumbersOf(i);
     numbers.quantized = true;
-    numbers.groups.channels = stored.count;
     for (const float scale : groups_.at(group.weight).numbers.scales) {
       numbers.scales.push_back(scale * input_scale);
     }
+    numbers.groups.channels = numbers.scales.size();
     if (numbers.scales.size() != 1 && numbers.scales.size() != stored.count) {
       continue;
     }
@@ -371,7 +370,7 @@ std::uint32_t Planner::FindWeight(NodeId node, QuantizedGroup& bias) const {
 
 bool Planner::ScalesTensor(const Use& use) const {
   const auto slots = SlotsOf(Describe(reader_.ops()[use.node]));
-  return std::any_of(slots.begin(), slots.end(), [&](const auto& own) {
+  return AnyIn(slots, [&](const auto& own) {
     return (own.scale == use.slot || own.zero == use.slot) &&
            QuantizedAt(use.node, own.weight) != kNoTensor;
   });

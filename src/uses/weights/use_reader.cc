@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/glob.h"
+#include "base/lists.h"
 #include "base/text.h"
 #include "clues/exporters/parameter_name.h"
 #include "clues/exporters/tools/original_name.h"
@@ -54,7 +55,7 @@ class WeightNames {
   const Row* FindRow(std::initializer_list<std::string_view> kinds,
                      std::string_view class_name) const {
     for (const Row& row : rows_) {
-      if (std::find(kinds.begin(), kinds.end(), row[0]) != kinds.end() &&
+      if (IsAmong(row[0], kinds) &&
           MatchesPattern(row[1], class_name, std::string_view())) {
         return &row;
       }
@@ -285,24 +286,21 @@ std::optional<Weight> UseReader::ReadWeight(const Initializer& tensor,
 
 Weight UseReader::ReadGates(const Initializer& tensor, const Use& use,
                             Weight weight) const {
+  const std::string prefix =
+      use.operand == Operand::kGatesBias ? "bias" : "weight";
   const auto at = recurrent_layer_.find(use.node);
   const std::uint32_t layer = at == recurrent_layer_.end() ? 0 : at->second;
   const std::string path = tagging_.modules.Path(weight.module);
-  const auto add = [&](std::string_view atom, bool reverse) {
-    weight.parameters.push_back(Join(path, atom) + "_l" +
-                                std::to_string(layer) +
-                                (reverse ? "_reverse" : ""));
-  };
   const std::span<const std::int64_t> dims = model_.Dims(tensor);
   const bool both = !dims.empty() && dims[0] == 2;
-  for (int direction = 0; direction < (both ? 2 : 1); ++direction) {
-    if (use.operand == Operand::kGatesBias) {
-      add("bias_ih", direction == 1);
-      add("bias_hh", direction == 1);
-    } else {
-      add(use.operand == Operand::kGatesIn ? "weight_ih" : "weight_hh",
-          direction == 1);
-    }
+  for (const std::string_view direction : {"", "_reverse"}) {
+    if (!both && !direction.empty()) break;
+    const auto add = [&](std::string_view atom) {
+      weight.parameters.push_back(
+          fmt::format("{}_l{}{}", Join(path, atom), layer, direction));
+    };
+    if (use.operand != Operand::kGatesOut) add(prefix + "_ih");
+    if (use.operand != Operand::kGatesIn) add(prefix + "_hh");
   }
   weight.change = QuantizedOr(Change::kMerged, tensor, use);
   weight.why = "the gates of a recurrent layer, in ONNX's order";

@@ -11,6 +11,7 @@
 #include "app/commands/read/nodes.h"
 #include "app/commands/write/new_models.h"
 #include "app/render/render.h"
+#include "base/lists.h"
 #include "core/graph/operators.h"
 #include "file/model/attributes.h"
 #include "file/model/element_types.h"
@@ -103,9 +104,7 @@ class SlotFinder {
                : own;
   }
   static bool Holds(const Weight& weight, const std::string& module) {
-    return std::find(weight.parameters.begin(), weight.parameters.end(),
-                     weights::Join(module, "weight")) !=
-           weight.parameters.end();
+    return IsAmong(weights::Join(module, "weight"), weight.parameters);
   }
 
   std::string WhyNot(const std::string& module, const Weight& weight,
