@@ -79,9 +79,9 @@ using Traces = std::map<std::pair<Trace, std::int64_t>, std::size_t>;
 
 // Takes one of that size, if one is left.
 bool Take(Traces& traces, Trace trace, std::int64_t size) {
-  const auto at = traces.find({trace, size});
-  if (at == traces.end() || at->second == 0) return false;
-  --at->second;
+  std::size_t& left = traces[{trace, size}];
+  if (left == 0) return false;
+  --left;
   return true;
 }
 

@@ -248,13 +248,12 @@ void Planner::FoldBiases(std::uint32_t i) {
     return;
   const std::uint64_t size = old_[weight->norm.variance].tensor->count;
   std::set<std::uint32_t> biases;
-  bool read = false;
   for (const NodeId node : model_.Consumers(tensors_[i].value)) {
     if (TensorAt(node, 1) != i || TensorAt(node, 2) == kNoTensor) continue;
     if (tensors_[TensorAt(node, 2)].count != size) continue;
     biases.insert(TensorAt(node, 2));
-    read = true;
   }
+  const bool read = !biases.empty();
   // A quantizer adds it in a node of its own: then its numbers must tell.
   for (std::uint32_t k = 0; biases.empty() && k < tensors_.size(); ++k) {
     if (tensors_[k].count == size && IsFloat(tensors_[k].type) &&

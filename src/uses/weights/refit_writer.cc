@@ -169,10 +169,6 @@ RefitWriter::RefitWriter(const ModelFile& file, const Store& store,
                          const RefitPlan& plan,
                          const std::map<std::string, std::string>& locations)
     : file_(file), store_(store), plan_(plan), locations_(locations) {
-  BuildTree();
-}
-
-void RefitWriter::BuildTree() {
   Changed changed;
   patches_[""];
   for (const auto& [location, data] : store_.files()) patches_[location];

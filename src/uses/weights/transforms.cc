@@ -440,9 +440,7 @@ void Made::FindLevels() {
     }
     return;
   }
-  std::vector<Range> ranges(groups.block == 0
-                                ? groups.Scales(recipe_.count)
-                                : recipe_.count / groups.row * groups.blocks());
+  std::vector<Range> ranges(groups.Scales(recipe_.count));
   ForEachStep([&](std::uint64_t at, std::uint64_t size, const float* numbers) {
     for (std::uint64_t i = 0; i < size; ++i) {
       Range& range = ranges[groups.Of(at + i)];
