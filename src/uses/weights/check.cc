@@ -7,6 +7,7 @@
 
 #include "base/lists.h"
 #include "core/graph/walk.h"
+#include "core/hierarchy/name_parts.h"
 #include "file/model/tensor_data.h"
 #include "uses/weights/use_reader.h"
 
@@ -47,8 +48,7 @@ constexpr std::string_view kMean = ".running_mean";
 
 // "a.norm" of "a.norm.running_mean"
 std::string_view ModuleOf(std::string_view parameter) {
-  const std::size_t dot = parameter.rfind('.');
-  return dot == parameter.npos ? std::string_view() : parameter.substr(0, dot);
+  return hierarchy::BeforeLastPart(parameter, '.');
 }
 
 std::int64_t SizeOf(const Model& model, const Initializer& tensor) {

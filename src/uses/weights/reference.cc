@@ -2,6 +2,7 @@
 #include "file/json/reader.h"
 #include "onnx_tag/error.h"
 #include "uses/weights/check.h"
+#include "uses/weights/use_reader.h"
 
 namespace onnx_tag::weights {
 namespace {
@@ -10,9 +11,8 @@ namespace {
 void ReadParametersOf(json::Reader& reader, std::string_view module,
                       std::vector<Tensor>& tensors) {
   const auto add = [&](std::string_view name) -> Tensor& {
-    const std::string path =
-        module.empty() ? std::string(name) : fmt::format("{}.{}", module, name);
-    return tensors.emplace_back(Tensor{.name = path, .dims = {kAnyDims}});
+    return tensors.emplace_back(
+        Tensor{.name = Join(std::string(module), name), .dims = {kAnyDims}});
   };
   if (reader.Peek() == json::Kind::kArray) {
     return reader.ForEachItem([&] { add(reader.StringView()); });

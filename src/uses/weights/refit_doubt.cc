@@ -76,14 +76,14 @@ std::string Planner::Doubt(std::uint32_t i, const Match& match) const {
 }
 
 std::uint32_t Planner::NamedParameter(std::uint32_t i) const {
-  const std::string& name = tensors_[i].name;
-  constexpr std::string_view kEnd = "_quantized";
-  if (name.ends_with(kEnd)) {
-    return FindHinted(name.substr(0, name.size() - kEnd.size()));
+  std::string_view name = tensors_[i].name;
+  if (!hierarchy::ConsumeSuffix(name, "_quantized")) {
+    // "a.weight_Q4", or in groups of 32 "a.weight_Q4G32"
+    const std::size_t at =
+        std::max(name.rfind("_Q4") + 1, name.rfind("_Q8") + 1);
+    if (at > 0) name = name.substr(0, at - 1);
   }
-  // "a.weight_Q4", or in groups of 32 "a.weight_Q4G32"
-  const std::size_t at = std::max(name.rfind("_Q4") + 1, name.rfind("_Q8") + 1);
-  return FindHinted(at == 0 ? name : name.substr(0, at - 1));
+  return FindHinted(std::string(name));
 }
 
 std::string Planner::Contradiction(std::uint32_t i, const Match& match) {

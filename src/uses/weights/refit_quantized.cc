@@ -4,6 +4,7 @@
 
 #include "base/lists.h"
 #include "core/graph/neighbours.h"
+#include "core/hierarchy/name_parts.h"
 #include "file/model/attributes.h"
 #include "file/model/element_types.h"
 #include "uses/weights/planner.h"
@@ -104,10 +105,10 @@ void Planner::FindGroup(std::uint32_t i) {
     group.numbers = NumbersOf(i);
     group.scale = TensorAt(node, own->scale);
     group.zero = TensorAt(node, own->zero);
-    constexpr std::string_view kEnd = "_quantized";
-    if (group.scale == kNoTensor && stored.name.ends_with(kEnd)) {
-      group.scale = TensorNamed(
-          stored.name.substr(0, stored.name.size() - kEnd.size()) + "_scale");
+    std::string_view base = stored.name;
+    if (group.scale == kNoTensor &&
+        hierarchy::ConsumeSuffix(base, "_quantized")) {
+      group.scale = TensorNamed(std::string(base) + "_scale");
     }
     if (group.scale == kNoTensor || !FillNumbers(stored, node, op, group)) {
       continue;

@@ -11,6 +11,7 @@
 #include "clues/exporters/tools/original_name.h"
 #include "core/graph/operators.h"
 #include "core/hierarchy/name_parts.h"
+#include "core/tagging/tag_format.h"
 #include "file/model/element_types.h"
 #include "file/model/tensor_data.h"
 #include "uses/weights/use_reader.h"
@@ -30,7 +31,7 @@ bool IsHelper(const Weight& weight) {
 std::string_view BaseOf(std::string_view name) {
   for (const std::string_view end :
        {"_quantized", "_scale", "_zero_point", "_zero_points"}) {
-    if (name.ends_with(end)) return name.substr(0, name.size() - end.size());
+    if (hierarchy::ConsumeSuffix(name, end)) return name;
   }
   return hierarchy::UndoTensorName(name).name;
 }
@@ -66,11 +67,9 @@ void Tie(const std::string& parameter, Weight& weight) {
 std::string_view MetadataOf(const Model& model, ValueId value,
                             std::string_view key) {
   const ValueInfo* const info = model.InfoOf(value);
-  if (info == nullptr) return {};
-  for (const MetadataEntry& entry : model.Metadata(*info)) {
-    if (entry.key == key) return entry.value;
-  }
-  return {};
+  const MetadataEntry* const entry =
+      info == nullptr ? nullptr : FindEntry(model.Metadata(*info), key);
+  return entry == nullptr ? std::string_view() : entry->value;
 }
 
 // The names of everything that onnxscript's optimizer computed the tensor from;
@@ -394,9 +393,7 @@ class Mapper {
 
   // A quantizer copies a bias that several nodes share: "a.bias0" for "a.bias".
   std::string WithoutCopyNumber(const std::string& parameter) const {
-    const std::size_t end = parameter.find_last_not_of("0123456789") + 1;
-    if (end == 0 || end == parameter.size()) return parameter;
-    const std::string base = parameter.substr(0, end);
+    const std::string base(hierarchy::WithoutCounter(parameter, ""));
     return IsName(base + "_quantized") ? base : parameter;
   }
 

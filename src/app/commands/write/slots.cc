@@ -13,6 +13,7 @@
 #include "app/render/render.h"
 #include "base/lists.h"
 #include "core/graph/operators.h"
+#include "core/hierarchy/name_parts.h"
 #include "file/model/attributes.h"
 #include "file/model/element_types.h"
 #include "onnx_tag/error.h"
@@ -97,11 +98,8 @@ class SlotFinder {
     const std::string own =
         tag.tagged() ? tagging_.modules.Path(tag.module) : "";
     if (Holds(weight, own) || weight.parameters.size() > 1) return own;
-    constexpr std::string_view kWeight = ".weight";
-    const std::string& only = weight.parameters[0];
-    return only.ends_with(kWeight)
-               ? only.substr(0, only.size() - kWeight.size())
-               : own;
+    std::string_view only = weight.parameters[0];
+    return hierarchy::ConsumeSuffix(only, ".weight") ? std::string(only) : own;
   }
   static bool Holds(const Weight& weight, const std::string& module) {
     return IsAmong(weights::Join(module, "weight"), weight.parameters);
