@@ -52,11 +52,8 @@ void Assumptions::ReadInputs() {
       if (symbol == kNo<SymbolId>) continue;
       const bool first = i == 0 && shape->size() > 1;
       Place& place = places_[Index(symbol)];
-      if (!first) {
-        place = Place::kElsewhere;
-      } else if (place == Place::kNowhere) {
-        place = Place::kFirst;
-      }
+      place = first && place != Place::kElsewhere ? Place::kFirst
+                                                  : Place::kElsewhere;
     }
   }
   for (std::size_t i = 0; i < shapes_.equalities().size(); ++i) {

@@ -147,15 +147,14 @@ Formulas::Bounds Formulas::BoundsOf(const Symbol& symbol) const {
       }
       break;
     case Kind::kMax:
-      if (a.least) bounds.least = a.least;
-      if (b.least)
-        bounds.least = std::max(*b.least, a.least.value_or(*b.least));
-      if (a.most && b.most) bounds.most = std::max(*a.most, *b.most);
+      // No bound is less than any.
+      bounds.least = std::max(a.least, b.least);
+      if (a.most && b.most) bounds.most = std::max(a.most, b.most);
       break;
     case Kind::kMin:
-      if (a.most) bounds.most = a.most;
-      if (b.most) bounds.most = std::min(*b.most, a.most.value_or(*b.most));
-      if (a.least && b.least) bounds.least = std::min(*a.least, *b.least);
+      bounds.most = a.most && b.most ? std::min(a.most, b.most)
+                                     : std::max(a.most, b.most);
+      bounds.least = std::min(a.least, b.least);
       break;
     case Kind::kSum:
       if (a.least && b.least) {
@@ -216,15 +215,12 @@ Formulas::Bounds Formulas::BoundsOf(Dim dim) const {
     add(least, down);
     add(most, up);
   }
-  Bounds bounds;
   const auto keep = [](std::optional<Wide> number) {
     std::optional<std::int64_t> kept;
     if (number && Narrow(*number).IsNumber()) kept = Narrow(*number).number();
     return kept;
   };
-  bounds.least = keep(least);
-  bounds.most = keep(most);
-  return bounds;
+  return {keep(least), keep(most)};
 }
 
 bool Formulas::IsAtLeast(Dim a, std::int64_t least) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/letters.h"
+#include "base/lists.h"
 #include "base/parse_number.h"
 #include "base/text.h"
 #include "uses/sizes/formulas.h"
@@ -168,7 +169,7 @@ class Parser {
 }  // namespace
 
 std::string QuotedName(std::string_view name) {
-  if (std::all_of(name.begin(), name.end(), IsWordChar)) {
+  if (AllIn(name, IsWordChar)) {
     return std::string(name);
   }
   return fmt::format("\"{}\"", name);

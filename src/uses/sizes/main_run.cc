@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/lists.h"
 #include "core/graph/function_calls.h"
 #include "core/graph/operators.h"
 #include "core/graph/order.h"
@@ -333,10 +334,9 @@ std::vector<std::uint64_t> PartSweep::From(std::size_t first,
       // Constants that are results are in the last part.
       for (std::size_t i = 0; i < last; ++i) {
         const MainRun::Step& one = run_.steps()[i];
-        const bool result =
-            one.is_constant &&
-            std::any_of(one.makes.begin(), one.makes.end(),
-                        [&](auto id) { return run_.items()[id].is_output; });
+        const bool result = one.is_constant && AnyIn(one.makes, [&](auto id) {
+                              return run_.items()[id].is_output;
+                            });
         if (result) AddConstant(i);
       }
     }

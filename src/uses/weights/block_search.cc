@@ -75,17 +75,13 @@ float Numbers::At(std::uint64_t index) const {
     UseElement(type, bytes, index,
                [&](auto whole) { number = static_cast<std::int64_t>(+whole); });
   }
-  const int zero = zeros.empty()       ? 0
-                   : zeros.size() == 1 ? zeros[0]
-                                       : zeros[group];
-  return static_cast<float>(number - zero) *
-         scales[scales.size() == 1 ? 0 : group];
+  const int zero = zeros.empty() ? 0 : zeros[zeros.size() == 1 ? 0 : group];
+  return static_cast<float>(number - zero) * scales[group];
 }
 
 float Numbers::Slack(std::uint64_t index) const {
   if (quantized) {
-    const float scale =
-        std::fabs(scales[scales.size() == 1 ? 0 : groups.Of(index)]);
+    const float scale = std::fabs(scales[groups.Of(index)]);
     // The largest number of a block may be cut by one step. A large product has
     // an error of its own.
     return scale * (groups.block > 0 ? 1.01F : 0.51F) +

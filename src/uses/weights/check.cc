@@ -1,10 +1,13 @@
 #include "uses/weights/check.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/lists.h"
 #include "core/graph/walk.h"
+#include "core/hierarchy/name_parts.h"
 #include "file/model/tensor_data.h"
 #include "uses/weights/use_reader.h"
 
@@ -14,6 +17,7 @@ namespace {
 // Whether a tensor that was changed so can come from one of that shape.
 bool Fits(const Weight& weight, std::span<const std::int64_t> found,
           std::vector<std::int64_t> expected) {
+  if (!expected.empty() && expected[0] == kAnyDims) return true;
   switch (weight.change) {
     case Change::kTransposed:
       std::reverse(expected.begin(), expected.end());
@@ -44,23 +48,16 @@ constexpr std::string_view kMean = ".running_mean";
 
 // "a.norm" of "a.norm.running_mean"
 std::string_view ModuleOf(std::string_view parameter) {
-  const std::size_t dot = parameter.rfind('.');
-  return dot == parameter.npos ? std::string_view() : parameter.substr(0, dot);
+  return hierarchy::BeforeLastPart(parameter, '.');
 }
 
 std::int64_t SizeOf(const Model& model, const Initializer& tensor) {
   return static_cast<std::int64_t>(CountElements(model.Dims(tensor)));
 }
 
-// How many convolutions read the bias. Equal biases are one initializer: those
-// of norms that were never trained are all zero.
-std::size_t CountReaders(const Uses& all, ValueId bias) {
-  constexpr std::uint32_t kBiasSlot = 2;
-  const std::vector<Use> uses = all.Of(bias);
-  const auto readers =
-      std::count_if(uses.begin(), uses.end(),
-                    [](const Use& use) { return use.slot == kBiasSlot; });
-  return std::max<std::size_t>(static_cast<std::size_t>(readers), 1);
+bool IsZero(const Tensor& tensor) {
+  return tensor.dims.size() == 1 && !tensor.bytes.empty() &&
+         tensor.bytes.find_first_not_of('\0') == Bytes::npos;
 }
 
 // A bias of a layer that has none in the reference: a normalization was folded
@@ -70,26 +67,30 @@ struct NewBias {
   std::int64_t size = 0;
 };
 
-using CountBySize = std::unordered_map<std::int64_t, std::size_t>;
+// What normalizations left in the layers into which they were folded, by the
+// number of channels.
+enum class Trace : std::uint8_t {
+  kNewBias,
+  kFoldedBias,
+  kNoBias,   // of a convolution: the folded bias is 0
+  kOwnBias,  // the folded bias has the name of the convolution's own
+};
+using Traces = std::map<std::pair<Trace, std::int64_t>, std::size_t>;
 
 // Takes one of that size, if one is left.
-bool Take(CountBySize& counts, std::int64_t size) {
-  const auto at = counts.find(size);
-  if (at == counts.end() || at->second == 0) return false;
-  --at->second;
+bool Take(Traces& traces, Trace trace, std::int64_t size) {
+  std::size_t& left = traces[{trace, size}];
+  if (left == 0) return false;
+  --left;
   return true;
 }
 
-CountBySize CountFoldedBiases(const Model& model, const Operators& ops,
-                              const std::vector<Weight>& weights) {
-  CountBySize counts;
-  const Uses uses(model, ops);
-  for (const Weight& weight : weights) {
-    if (!IsFoldedBias(weight)) continue;
-    const Initializer& bias = model.initializers()[weight.initializer];
-    counts[SizeOf(model, bias)] += CountReaders(uses, bias.value);
-  }
-  return counts;
+// How many convolutions read the bias. Equal biases are one initializer: those
+// of norms that were never trained are all zero.
+std::size_t CountReaders(const Uses& all, ValueId bias) {
+  constexpr std::uint32_t kBiasSlot = 2;
+  const auto is_reader = [](const Use& use) { return use.slot == kBiasSlot; };
+  return std::max<std::size_t>(CountIn(all.Of(bias), is_reader), 1);
 }
 
 // Whether the result of the convolution goes to a normalization: then it was
@@ -100,30 +101,29 @@ bool FeedsNorm(const Model& model, const Operators& ops, NodeId convolution) {
   });
 }
 
-using References = std::unordered_map<std::string_view, const ReferenceTensor*>;
+using References = std::unordered_map<std::string_view, const Tensor*>;
 
-// Convolutions into which a normalization may have been folded, by output
-// channels.
-struct Convolutions {
-  CountBySize without_bias;
-  // The folded bias has the name of the convolution's own.
-  CountBySize with_own_bias;
-};
+bool HoldsOneOf(const Weight& weight, const References& known) {
+  return AnyIn(weight.parameters,
+               [&](const std::string& name) { return known.contains(name); });
+}
 
-Convolutions CountConvolutions(const Model& model, const Operators& ops,
-                               const std::vector<Weight>& weights,
-                               const References& known) {
+Traces FindTraces(const Model& model, const std::vector<Weight>& weights,
+                  const References& known, const std::vector<NewBias>& added) {
+  Traces traces;
+  for (const NewBias& bias : added) ++traces[{Trace::kNewBias, bias.size}];
+  const Operators ops(model);
+  const Uses uses(model, ops);
   std::unordered_set<ValueId> own_biases;
   for (const Weight& weight : weights) {
-    const bool is_own =
-        !IsFoldedBias(weight) &&
-        std::any_of(
-            weight.parameters.begin(), weight.parameters.end(),
-            [&](const std::string& name) { return known.contains(name); });
-    if (!is_own) continue;
-    own_biases.insert(model.initializers()[weight.initializer].value);
+    const Initializer& tensor = model.initializers()[weight.initializer];
+    if (IsFoldedBias(weight)) {
+      traces[{Trace::kFoldedBias, SizeOf(model, tensor)}] +=
+          CountReaders(uses, tensor.value);
+    } else if (HoldsOneOf(weight, known)) {
+      own_biases.insert(tensor.value);
+    }
   }
-  Convolutions found;
   for (const NodeId node : model.Nodes()) {
     const std::span<const ValueId> inputs = model.Inputs(node);
     if (ops[node] != Op::kConv || inputs.size() < 2) continue;
@@ -134,60 +134,52 @@ Convolutions CountConvolutions(const Model& model, const Operators& ops,
     }
     const std::int64_t size = model.Dims(*weight)[0];
     if (inputs.size() == 2) {
-      ++found.without_bias[size];
+      ++traces[{Trace::kNoBias, size}];
     } else if (own_biases.contains(inputs[2])) {
-      ++found.with_own_bias[size];
+      ++traces[{Trace::kOwnBias, size}];
     }
   }
-  return found;
-}
-
-bool IsZero(const References& known, const std::string& name) {
-  const auto at = known.find(name);
-  return at != known.end() && at->second->is_zero;
+  return traces;
 }
 
 // The normalizations with running statistics of which the model holds nothing,
 // as far as as many convolutions of their size have a bias that may be folded,
 // or none because the folded bias is 0. Takes out of `added` what explains one.
 std::unordered_set<std::string_view> FindFoldedNorms(
-    const Model& model, const std::vector<Weight>& weights,
-    const std::vector<ReferenceTensor>& reference, const References& known,
-    const std::unordered_set<std::string_view>& held,
+    Traces traces, const std::vector<Tensor>& reference,
+    const References& known, const std::unordered_set<std::string_view>& held,
     std::vector<NewBias>& added) {
-  const Operators ops(model);
-  CountBySize biases = CountFoldedBiases(model, ops, weights);
-  Convolutions convolutions = CountConvolutions(model, ops, weights, known);
-  CountBySize of_layers;
-  for (const NewBias& bias : added) ++of_layers[bias.size];
   std::unordered_set<std::string_view> present;
   for (const std::string_view name : held) present.insert(ModuleOf(name));
   std::unordered_set<std::string_view> folded;
-  for (const ReferenceTensor& mean : reference) {
-    if (!mean.name.ends_with(kMean) || mean.shape.size() != 1) continue;
+  for (const Tensor& mean : reference) {
+    if (!mean.name.ends_with(kMean) || mean.dims.size() != 1) continue;
     const std::string_view norm = ModuleOf(mean.name);
     if (present.contains(norm)) continue;
-    const std::int64_t size = mean.shape[0];
+    const auto bias = known.find(std::string(norm) + ".bias");
     const bool leaves_no_bias =
-        mean.is_zero && IsZero(known, std::string(norm) + ".bias");
-    if (Take(of_layers, size) || Take(biases, size) ||
-        (leaves_no_bias && Take(convolutions.without_bias, size)) ||
-        Take(convolutions.with_own_bias, size)) {
+        IsZero(mean) && bias != known.end() && IsZero(*bias->second);
+    const auto take = [&](Trace trace) {
+      return Take(traces, trace, mean.dims[0]);
+    };
+    if (take(Trace::kNewBias) || take(Trace::kFoldedBias) ||
+        (leaves_no_bias && take(Trace::kNoBias)) || take(Trace::kOwnBias)) {
       folded.insert(norm);
     }
   }
-  std::erase_if(
-      added, [&](const NewBias& bias) { return !Take(of_layers, bias.size); });
+  std::erase_if(added, [&](const NewBias& bias) {
+    return !Take(traces, Trace::kNewBias, bias.size);
+  });
   return folded;
 }
 
 }  // namespace
 
 CheckResult Check(const Model& model, const std::vector<Weight>& weights,
-                  const std::vector<ReferenceTensor>& reference) {
+                  const std::vector<Tensor>& reference) {
   CheckResult result;
   References known;
-  for (const ReferenceTensor& tensor : reference) {
+  for (const Tensor& tensor : reference) {
     known.emplace(tensor.name, &tensor);
   }
   // Whether it is a bias of a layer that has none in the reference.
@@ -199,21 +191,17 @@ CheckResult Check(const Model& model, const std::vector<Weight>& weights,
   // same tensor.
   std::unordered_set<std::string_view> aliases;
   for (const Weight& weight : weights) {
-    if (weight.change == Change::kTied &&
-        std::any_of(
-            weight.parameters.begin(), weight.parameters.end(),
-            [&](const std::string& name) { return known.contains(name); })) {
+    if (weight.change == Change::kTied && HoldsOneOf(weight, known)) {
       aliases.insert(weight.parameters.begin(), weight.parameters.end());
     }
   }
   std::vector<NewBias> added;
   std::unordered_set<std::string_view> held;
   for (const Weight& weight : weights) {
-    const std::span<const std::int64_t> dims =
-        model.Dims(model.initializers()[weight.initializer]);
+    const Initializer& tensor = model.initializers()[weight.initializer];
+    const std::span<const std::int64_t> dims = model.Dims(tensor);
     const auto add_new = [&](const std::string& name) {
-      added.push_back(
-          {name, SizeOf(model, model.initializers()[weight.initializer])});
+      added.push_back({name, SizeOf(model, tensor)});
     };
     for (const std::string& name : weight.may_hold) {
       if (known.contains(name)) {
@@ -233,30 +221,29 @@ CheckResult Check(const Model& model, const std::vector<Weight>& weights,
         add_new(name);
       } else if (at == known.end()) {
         result.left_over.push_back(name);
-      } else if (at->second->has_shape &&
-                 !Fits(weight, dims, at->second->shape)) {
+      } else if (!Fits(weight, dims, at->second->dims)) {
         result.shapes.push_back(
-            {name, at->second->shape, {dims.begin(), dims.end()}});
+            {name, at->second->dims, {dims.begin(), dims.end()}});
       } else {
         ++result.fit;
       }
     }
   }
-  const std::unordered_set<std::string_view> folded =
-      FindFoldedNorms(model, weights, reference, known, held, added);
+  const std::unordered_set<std::string_view> folded = FindFoldedNorms(
+      FindTraces(model, weights, known, added), reference, known, held, added);
   for (const NewBias& bias : added) result.left_over.push_back(bias.name);
   // Tied tensors have the same bytes; others may have by chance.
   std::unordered_set<Bytes> held_bytes;
-  for (const ReferenceTensor& tensor : reference) {
+  for (const Tensor& tensor : reference) {
     if (held.contains(tensor.name)) held_bytes.insert(tensor.bytes);
   }
-  for (const ReferenceTensor& tensor : reference) {
+  for (const Tensor& tensor : reference) {
     if (held.contains(tensor.name)) continue;
     if (tensor.name.ends_with("num_batches_tracked")) {
       ++result.counters;
     } else if (folded.contains(ModuleOf(tensor.name))) {
       ++result.folded;
-    } else if (tensor.is_zero && tensor.name.ends_with(".bias") &&
+    } else if (tensor.name.ends_with(".bias") && IsZero(tensor) &&
                held.contains(std::string(ModuleOf(tensor.name)) + ".weight")) {
       ++result.zeros;
     } else if (!tensor.bytes.empty() && held_bytes.contains(tensor.bytes)) {

@@ -6,28 +6,15 @@
 #include <vector>
 
 #include "onnx_tag/bytes.h"
+#include "uses/weights/checkpoint.h"
 #include "uses/weights/weight_map.h"
 
 namespace onnx_tag::weights {
 
-// A parameter that a model should have, from a file of weights or from a
-// recording.
-struct ReferenceTensor {
-  std::string name;
-  bool has_shape = false;
-  std::vector<std::int64_t> shape = {};
-  // All its values are 0. Known of vectors in a file of weights.
-  bool is_zero = false;
-  Bytes bytes = {};  // in a file of weights
-};
-
-// The tensors of a .safetensors file, with views of it. Throws Error(kUsage) if
-// it is none.
-std::vector<ReferenceTensor> ReadSafetensors(Bytes file);
-
 // The parameters in a recording of the companion, or in another module map that
-// lists them with their shapes.
-std::vector<ReferenceTensor> ReadModuleParameters(Bytes json);
+// lists them: their names, and their dimensions or kAnyDims.
+std::vector<Tensor> ReadModuleParameters(Bytes json);
+constexpr std::int64_t kAnyDims = -1;
 
 // Whether the bytes begin as a .safetensors file does.
 bool IsSafetensors(Bytes file);
@@ -58,7 +45,8 @@ struct CheckResult {
   }
 };
 
+// `reference`: from a file of weights or from a recording.
 CheckResult Check(const Model& model, const std::vector<Weight>& weights,
-                  const std::vector<ReferenceTensor>& reference);
+                  const std::vector<Tensor>& reference);
 
 }  // namespace onnx_tag::weights

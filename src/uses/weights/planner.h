@@ -39,14 +39,6 @@ struct QuantizedGroup {
 
 constexpr std::uint64_t kMostPicked = std::uint64_t{1} << 20;
 
-// Nodes that read a tensor as another parameter than the first ones do.
-struct SplitPart {
-  std::uint32_t tensor;
-  Recipe recipe;
-  ModuleId module;
-  std::vector<TensorReader> readers;
-};
-
 // What is found for one tensor.
 struct Match {
   std::shared_ptr<const Recipe> recipe;
@@ -110,6 +102,9 @@ class Planner {
   std::vector<std::uint32_t> HeldBy(const Weight& weight) const;
   std::vector<std::uint32_t> Preferred(std::uint32_t tensor) const {
     return HeldBy(HintOf(tensor));
+  }
+  const std::string& NameOf(std::uint32_t parameter) const {
+    return old_[parameter].tensor->name;
   }
   std::string ModuleOf(std::uint32_t parameter) const;
   Numbers NumbersOf(std::uint32_t i) const;
@@ -244,7 +239,8 @@ class Planner {
   std::map<std::uint32_t, std::string> refused_;
   std::vector<Match> matches_;
   std::vector<RefitRow> rows_;
-  std::vector<SplitPart> splits_;
+  // Of nodes that read a tensor as another parameter than the first ones do.
+  std::vector<RefitRow> splits_;
   // By count: a parameter, and another one in whose place it is.
   std::map<std::uint64_t, std::pair<std::uint32_t, std::uint32_t>> swapped_;
   std::set<std::uint32_t> turned_;  // other than those of equal layers

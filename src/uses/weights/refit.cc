@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/glob.h"
+#include "base/lists.h"
 #include "file/model/element_types.h"
 #include "onnx_tag/error.h"
 #include "uses/weights/planner.h"
@@ -68,6 +69,7 @@ RefitPlan Planner::Run() {
 }
 
 void Planner::FindNow() {
+  Side usable;
   for (const Parameter& old : old_) {
     const Tensor& was = *old.tensor;
     const Tensor* const tensor = request_.now->Find(was.name);
@@ -83,13 +85,10 @@ void Planner::FindNow() {
     } else if (IsFloat(tensor->type) != IsFloat(was.type)) {
       why = Message("{} has another type in the new checkpoint", was.name);
     }
+    usable.push_back({why.empty() ? tensor : nullptr, now_.back().added});
     unusable_.push_back(std::move(why));
     differs_.push_back(
         FindsDifference(static_cast<std::uint32_t>(differs_.size())));
-  }
-  Side usable = now_;
-  for (std::size_t i = 0; i < usable.size(); ++i) {
-    if (!unusable_[i].empty()) usable[i].tensor = nullptr;
   }
   first_now_ = FirstAlike(usable);
   for (std::uint32_t i = 0; i < old_.size(); ++i) {
@@ -129,8 +128,8 @@ void Planner::FindNorms() {
     }
     if (!IsFloat(tensor.type)) continue;
     floats_[tensor.count].push_back(i);
-    const auto wide = std::count_if(tensor.dims.begin(), tensor.dims.end(),
-                                    [](std::int64_t dim) { return dim > 1; });
+    const auto wide =
+        CountIn(tensor.dims, [](std::int64_t dim) { return dim > 1; });
     if (wide == 1) vectors_[tensor.count].push_back(i);
     if (tensor.dims.size() == 2 && tensor.dims[1] > 1 &&
         tensor.count <= kMostPicked) {
@@ -296,8 +295,7 @@ std::string Planner::WhyKept(std::uint32_t i) const {
   if (!IsFloat(stored.type)) {
     const bool weight =
         hint.change == Change::kQuantized || groups_.contains(i) ||
-        std::any_of(uses.begin(), uses.end(),
-                    [&](const Use& use) { return ScalesTensor(use); });
+        AnyIn(uses, [&](const Use& use) { return ScalesTensor(use); });
     return weight ? "" : "whole numbers";
   }
   if (stored.bytes.empty()) return "";
@@ -333,7 +331,7 @@ bool Planner::IsState(NodeId node, std::uint32_t slot) const {
     return reader_.ops().Is(node, OpKind::kRecurrent) && slot > 3;
   }
   const std::vector<Use> uses = uses_.Of(model_.Outputs(node)[0]);
-  return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
+  return AllIn(uses, [&](const Use& use) {
     return reader_.ops().Is(use.node, OpKind::kRecurrent) && use.slot > 3;
   });
 }

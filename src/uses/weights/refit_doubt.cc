@@ -3,6 +3,7 @@
 #include <array>
 #include <set>
 
+#include "base/lists.h"
 #include "core/graph/order.h"
 #include "core/hierarchy/name_parts.h"
 #include "file/model/element_types.h"
@@ -52,13 +53,12 @@ std::string Planner::Doubt(std::uint32_t i, const Match& match) const {
     std::string other;
     for (; fits != match.others.end() && fits->first == k; ++fits) {
       const std::uint32_t one = DiffersNow(block, fits->second);
-      if (one != kNoParameter) other = old_[one].tensor->name;
+      if (one != kNoParameter) other = NameOf(one);
     }
     if (!weak && other.empty()) continue;
-    const std::string& name = old_[block.parameter].tensor->name;
+    const std::string& name = NameOf(block.parameter);
     const bool told = !changed_modules_.contains(ModuleOf(block.parameter)) &&
-                      std::find(preferred.begin(), preferred.end(),
-                                block.parameter) != preferred.end();
+                      IsAmong(block.parameter, preferred);
     if (other.empty() ? told || NamedParameter(i) == block.parameter
                       : told && IsReadByOne(i) &&
                             uses_.Of(tensors_[i].value).size() == 1) {
@@ -76,14 +76,14 @@ std::string Planner::Doubt(std::uint32_t i, const Match& match) const {
 }
 
 std::uint32_t Planner::NamedParameter(std::uint32_t i) const {
-  const std::string& name = tensors_[i].name;
-  constexpr std::string_view kEnd = "_quantized";
-  if (name.ends_with(kEnd)) {
-    return FindHinted(name.substr(0, name.size() - kEnd.size()));
+  std::string_view name = tensors_[i].name;
+  if (!hierarchy::ConsumeSuffix(name, "_quantized")) {
+    // "a.weight_Q4", or in groups of 32 "a.weight_Q4G32"
+    const std::size_t at =
+        std::max(name.rfind("_Q4") + 1, name.rfind("_Q8") + 1);
+    if (at > 0) name = name.substr(0, at - 1);
   }
-  // "a.weight_Q4", or in groups of 32 "a.weight_Q4G32"
-  const std::size_t at = std::max(name.rfind("_Q4") + 1, name.rfind("_Q8") + 1);
-  return FindHinted(at == 0 ? name : name.substr(0, at - 1));
+  return FindHinted(std::string(name));
 }
 
 std::string Planner::Contradiction(std::uint32_t i, const Match& match) {
@@ -95,8 +95,7 @@ std::string Planner::Contradiction(std::uint32_t i, const Match& match) {
   const auto uses = uses_.Of(tensors_[i].value);
   const Numbers numbers = NumbersOf(i);
   const bool is_matrix =
-      NamedParameter(i) == kNoParameter &&
-      std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+      NamedParameter(i) == kNoParameter && AnyIn(uses, [&](const Use& use) {
         return !use.transposed &&
                (use.operand == Operand::kMatrix ||
                 (use.operand == Operand::kQuantized &&
@@ -107,7 +106,7 @@ std::string Planner::Contradiction(std::uint32_t i, const Match& match) {
       numbers.dims[0] == numbers.dims[1] &&
       (first.src_col == 1) == (numbers.groups.block == 0)) {
     return Message("{} seems to be transposed in the old checkpoint",
-                   old_[first.parameter].tensor->name);
+                   NameOf(first.parameter));
   }
   std::set<std::uint32_t> expected = {NamedParameter(i)};
   std::vector<std::uint32_t> order;
@@ -138,22 +137,20 @@ std::string Planner::Contradiction(std::uint32_t i, const Match& match) {
       hint.change == Change::kMerged || hint.change == Change::kQuantized;
   if (found == expected && merged && found.size() > 1 && match.others.empty() &&
       found_order != order) {
-    return Message("it has {} in another order",
-                   old_[first.parameter].tensor->name);
+    return Message("it has {} in another order", NameOf(first.parameter));
   }
   const bool in_order =
       match.recipe->picks.empty() &&
       std::is_sorted(
           match.recipe->blocks.begin(), match.recipe->blocks.end(),
           [](const Block& a, const Block& b) { return a.src < b.src; });
-  const bool has_gates =
-      std::any_of(uses.begin(), uses.end(), [](const Use& use) {
-        return use.operand >= Operand::kGatesIn &&
-               use.operand <= Operand::kGatesBias;
-      });
+  const bool has_gates = AnyIn(uses, [](const Use& use) {
+    return use.operand >= Operand::kGatesIn &&
+           use.operand <= Operand::kGatesBias;
+  });
   if (found == expected && found.size() == 1 && !in_order && !has_gates) {
     return Message("it has the rows of {} in another order",
-                   old_[first.parameter].tensor->name);
+                   NameOf(first.parameter));
   }
   for (const std::uint32_t one : match.recipe->Parameters()) found.insert(one);
   std::set<std::uint32_t> others;
@@ -168,7 +165,7 @@ std::string Planner::Contradiction(std::uint32_t i, const Match& match) {
     }
     Mistrust(first.parameter, one);
     return Message("it has the numbers of {} in the place of {}",
-                   old_[first.parameter].tensor->name, old_[one].tensor->name);
+                   NameOf(first.parameter), NameOf(one));
   }
   return "";
 }
@@ -177,7 +174,7 @@ bool Planner::IsTold(std::uint32_t i, std::uint32_t parameter) const {
   const std::vector<std::uint32_t> told = Preferred(i);
   return NamedParameter(i) == parameter ||
          (HintOf(i).confidence >= Confidence::kMedium &&
-          std::find(told.begin(), told.end(), parameter) != told.end());
+          IsAmong(parameter, told));
 }
 
 void Planner::FindIrregular() {
@@ -212,7 +209,7 @@ void Planner::FindIrregular() {
       if (old_[held[k]].tensor->count <= kWeak) continue;
       const Place place{
           {order[first->node], first->slot, k}, i, held[k], *first};
-      ForEachLayer(old_[held[k]].tensor->name,
+      ForEachLayer(NameOf(held[k]),
                    [&](std::string_view stack, int number, std::string name) {
                      const auto [at, added] = stacks[stack][number].try_emplace(
                          std::move(name), place);
@@ -272,8 +269,7 @@ std::string Planner::Irregularity(std::uint32_t i, const Match& match) const {
     return Message(
         "names of parameters of this size seem to be swapped in the old "
         "checkpoint: {} is read in the place of {}",
-        old_[pair->second.first].tensor->name,
-        old_[pair->second.second].tensor->name);
+        NameOf(pair->second.first), NameOf(pair->second.second));
   }
   return "";
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "base/lists.h"
 #include "base/worker_pool.h"
 #include "file/model/element_types.h"
 #include "onnx_tag/error.h"
@@ -75,7 +76,7 @@ void Planner::Take(std::uint32_t from, std::uint32_t to, Part part) {
                       : match.recipe->Name(tensors_[to].type, old_);
   row.parameters.clear();
   for (const std::uint32_t one : match.recipe->Parameters()) {
-    row.parameters.push_back(old_[one].tensor->name);
+    row.parameters.push_back(NameOf(one));
   }
   if (!why.empty()) row.why = why;
   row.fate = row.why.empty() ? Fate::kWritten : Fate::kRefused;
@@ -130,9 +131,7 @@ Match Planner::MatchOne(std::uint32_t i) const {
 
 Match Planner::FindBase(std::uint32_t i, const Numbers& numbers,
                         const std::function<bool(Recipe&)>& proves) const {
-  Recipe recipe;
-  recipe.count = numbers.count;
-  recipe.groups = numbers.groups;
+  Recipe recipe = {.count = numbers.count, .groups = numbers.groups};
   for (const View view : {View::kFlat, View::kTransposed, View::kColumns}) {
     const auto blocks = search_.Find(numbers, view, Preferred(i));
     if (!blocks) continue;
@@ -286,10 +285,8 @@ std::vector<std::uint32_t> Planner::SameCount(std::uint32_t i,
 }
 
 Recipe Planner::Whole(std::uint32_t parameter, std::uint64_t count) {
-  Recipe recipe;
-  recipe.count = count;
-  recipe.blocks = {{parameter, 0, 1, count, count, 0, count, 1}};
-  return recipe;
+  return {.blocks = {{parameter, 0, 1, count, count, 0, count, 1}},
+          .count = count};
 }
 
 bool Planner::FindRoots(Recipe& recipe, const Numbers& numbers) const {
@@ -313,7 +310,7 @@ bool Planner::FindRoots(Recipe& recipe, const Numbers& numbers) const {
     }
   }
   recipe.roots = roots;
-  return std::find(roots.begin(), roots.end(), kNone) == roots.end();
+  return !IsAmong(kNone, roots);
 }
 
 bool Planner::IsNear(const Recipe& recipe, const Numbers& numbers) const {
@@ -402,14 +399,11 @@ bool Planner::IsSameNow(Recipe a, Recipe b) const {
 }
 
 bool Planner::IsSameNow(Block a, Block b) const {
-  Recipe first;
-  Recipe second;
   a.out = b.out = 0;
   a.out_row = b.out_row = a.cols;
-  first.count = second.count = a.rows * a.cols;
-  first.blocks = {a};
-  second.blocks = {b};
-  return IsSameNow(first, second);
+  const std::uint64_t count = a.rows * a.cols;
+  return IsSameNow(Recipe{.blocks = {a}, .count = count},
+                   Recipe{.blocks = {b}, .count = count});
 }
 
 std::uint32_t Planner::DiffersNow(const Block& block, Block fits) const {

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <set>
 
+#include "base/lists.h"
 #include "core/graph/neighbours.h"
+#include "core/hierarchy/name_parts.h"
 #include "file/model/attributes.h"
 #include "file/model/element_types.h"
 #include "uses/weights/planner.h"
@@ -103,10 +105,10 @@ void Planner::FindGroup(std::uint32_t i) {
     group.numbers = NumbersOf(i);
     group.scale = TensorAt(node, own->scale);
     group.zero = TensorAt(node, own->zero);
-    constexpr std::string_view kEnd = "_quantized";
-    if (group.scale == kNoTensor && stored.name.ends_with(kEnd)) {
-      group.scale = TensorNamed(
-          stored.name.substr(0, stored.name.size() - kEnd.size()) + "_scale");
+    std::string_view base = stored.name;
+    if (group.scale == kNoTensor &&
+        hierarchy::ConsumeSuffix(base, "_quantized")) {
+      group.scale = TensorNamed(std::string(base) + "_scale");
     }
     if (group.scale == kNoTensor || !FillNumbers(stored, node, op, group)) {
       continue;
@@ -247,13 +249,12 @@ void Planner::FoldBiases(std::uint32_t i) {
     return;
   const std::uint64_t size = old_[weight->norm.variance].tensor->count;
   std::set<std::uint32_t> biases;
-  bool read = false;
   for (const NodeId node : model_.Consumers(tensors_[i].value)) {
     if (TensorAt(node, 1) != i || TensorAt(node, 2) == kNoTensor) continue;
     if (tensors_[TensorAt(node, 2)].count != size) continue;
     biases.insert(TensorAt(node, 2));
-    read = true;
   }
+  const bool read = !biases.empty();
   // A quantizer adds it in a node of its own: then its numbers must tell.
   for (std::uint32_t k = 0; biases.empty() && k < tensors_.size(); ++k) {
     if (tensors_[k].count == size && IsFloat(tensors_[k].type) &&
@@ -265,11 +266,9 @@ void Planner::FoldBiases(std::uint32_t i) {
   for (const std::uint32_t bias : biases) {
     Recipe recipe = FoldedBias(*weight, size);
     Match found;
-    for (const bool fused : {false, true}) {
-      recipe.fused = fused;
-      if (found.recipe == nullptr && Proves(recipe, bias)) {
-        found.recipe = std::make_shared<Recipe>(recipe);
-      }
+    recipe.fused = !Proves(recipe, bias);
+    if (!recipe.fused || Proves(recipe, bias)) {
+      found.recipe = std::make_shared<Recipe>(recipe);
     }
     if (found.recipe == nullptr ||
         model_.Consumers(tensors_[bias].value).size() > 1 ||
@@ -303,10 +302,10 @@ std::shared_ptr<const Recipe> Planner::MatchBias(std::uint32_t i) {
     const float input_scale = tensors_[input].At(0);
     Numbers numbers = NumbersOf(i);
     numbers.quantized = true;
-    numbers.groups.channels = stored.count;
     for (const float scale : groups_.at(group.weight).numbers.scales) {
       numbers.scales.push_back(scale * input_scale);
     }
+    numbers.groups.channels = numbers.scales.size();
     if (numbers.scales.size() != 1 && numbers.scales.size() != stored.count) {
       continue;
     }
@@ -371,7 +370,7 @@ std::uint32_t Planner::FindWeight(NodeId node, QuantizedGroup& bias) const {
 
 bool Planner::ScalesTensor(const Use& use) const {
   const auto slots = SlotsOf(Describe(reader_.ops()[use.node]));
-  return std::any_of(slots.begin(), slots.end(), [&](const auto& own) {
+  return AnyIn(slots, [&](const auto& own) {
     return (own.scale == use.slot || own.zero == use.slot) &&
            QuantizedAt(use.node, own.weight) != kNoTensor;
   });

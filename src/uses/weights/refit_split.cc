@@ -83,7 +83,7 @@ void Planner::FindHeld() {
 }
 
 std::string Planner::ModuleOf(std::uint32_t parameter) const {
-  const std::string& name = old_[parameter].tensor->name;
+  const std::string& name = NameOf(parameter);
   return name.substr(0, name.rfind('.') + 1);
 }
 
@@ -104,7 +104,7 @@ bool Planner::Split(std::uint32_t i) {
   };
   add(match.recipe->blocks[0]);
   for (const auto& [index, block] : match.others) add(block);
-  std::vector<SplitPart> parts;
+  std::vector<RefitRow> parts;
   // By the first parameter with the new numbers.
   std::map<std::uint32_t, std::size_t> places;
   NodeId before = kNo<NodeId>;
@@ -117,10 +117,13 @@ bool Planner::Split(std::uint32_t i) {
         return false;
       const auto [part, added] = places.emplace(first_now_[told], parts.size());
       if (added) {
-        parts.push_back({i, *match.recipe, tagging_.tags[node].module, {}});
-        Block& block = parts.back().recipe.blocks[0];
-        block = fits.at(search_.First(told));
-        block.parameter = told;
+        Recipe recipe = *match.recipe;
+        recipe.blocks = {fits.at(search_.First(told))};
+        recipe.blocks[0].parameter = told;
+        parts.push_back({.stored = i,
+                         .recipe = std::make_shared<Recipe>(recipe),
+                         .parameters = {NameOf(told)},
+                         .module = tagging_.tags[node].module});
       }
       parts[part->second].readers.push_back({model_.NodeBytes(node), slot});
     }
@@ -144,33 +147,28 @@ bool Planner::Split(std::uint32_t i) {
        (value.is_input || value.is_output || BytesOf(stored) > kMostSplit))) {
     return false;
   }
-  for (const SplitPart& part : parts) {
-    const std::string why = WhyUnusable(part.recipe);
+  for (const RefitRow& part : parts) {
+    const std::string why = WhyUnusable(*part.recipe);
     if (!why.empty()) match.doubt = why;
     if (!why.empty()) return false;
   }
-  match.recipe = std::make_shared<Recipe>(parts[0].recipe);
+  match.recipe = parts[0].recipe;
   splits_.insert(splits_.end(), std::next(parts.begin()), parts.end());
   return true;
 }
 
 void Planner::AddSplits() {
   std::set<std::string> names;
-  for (const SplitPart& part : splits_) {
-    if (rows_[part.tensor].fate != Fate::kWritten) continue;
-    RefitRow row = rows_[part.tensor];
-    row.recipe = std::make_shared<Recipe>(part.recipe);
-    const std::string& parameter =
-        old_[part.recipe.blocks[0].parameter].tensor->name;
-    row.parameters = {parameter};
-    row.module = part.module;
-    row.readers = part.readers;
-    row.why = Message("{} held it, too", tensors_[part.tensor].name);
-    row.name = parameter;
+  for (RefitRow& row : splits_) {
+    if (rows_[row.stored].fate != Fate::kWritten) continue;
+    row.fate = Fate::kWritten;
+    row.transform = rows_[row.stored].transform;
+    row.why = Message("{} held it, too", tensors_[row.stored].name);
+    row.name = row.parameters[0];
     for (int k = 2; model_.FindName(row.name) != kNo<NameId> ||
                     !names.insert(row.name).second;
          ++k) {
-      row.name = parameter + "_" + std::to_string(k);
+      row.name = row.parameters[0] + "_" + std::to_string(k);
     }
     rows_.push_back(std::move(row));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/lists.h"
 #include "file/model/attributes.h"
 #include "file/model/field_kinds.h"
 #include "file/model/message_walk.h"
@@ -141,10 +142,7 @@ struct TreeBuilder {
     wire::FieldReader reader(tensor);
     for (wire::Field field; reader.Next(field);) {
       if (stored.location.empty()) {
-        if (std::find(std::begin(kNumbers), std::end(kNumbers), field.number) !=
-            std::end(kNumbers)) {
-          Erase(self, field.whole);
-        }
+        if (IsAmong(field.number, kNumbers)) Erase(self, field.whole);
         continue;
       }
       if (!model::Is(field, TensorProto::kExternalData)) continue;
@@ -171,10 +169,6 @@ RefitWriter::RefitWriter(const ModelFile& file, const Store& store,
                          const RefitPlan& plan,
                          const std::map<std::string, std::string>& locations)
     : file_(file), store_(store), plan_(plan), locations_(locations) {
-  BuildTree();
-}
-
-void RefitWriter::BuildTree() {
   Changed changed;
   patches_[""];
   for (const auto& [location, data] : store_.files()) patches_[location];

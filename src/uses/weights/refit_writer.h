@@ -33,7 +33,6 @@ class RefitWriter {
   class Patcher;
   friend struct TreeBuilder;
 
-  void BuildTree();
   void Emit(const RefitRow& row, const Made::Use& use) const;
   std::string MadeOf(const RefitRow& row) const;
 

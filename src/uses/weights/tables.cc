@@ -1,7 +1,7 @@
 // Tensors that no checkpoint changes.
-#include <algorithm>
 #include <cmath>
 
+#include "base/lists.h"
 #include "uses/weights/block_search.h"
 
 namespace onnx_tag::weights {
@@ -80,8 +80,8 @@ std::string_view TableKind(const Numbers& numbers) {
   if (IsProgression(numbers, false) || IsProgression(numbers, true))
     return "a range";
   if (IsRotation(numbers)) return "a table of positions";
-  const auto wide = std::count_if(numbers.dims.begin(), numbers.dims.end(),
-                                  [](std::uint64_t dim) { return dim > 1; });
+  const auto wide =
+      CountIn(numbers.dims, [](std::uint64_t dim) { return dim > 1; });
   for (std::uint64_t i = 1; i < numbers.count; ++i) {
     if (numbers.At(i) != numbers.At(0)) return "";
   }

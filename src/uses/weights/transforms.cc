@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/bit_cast.h"
+#include "base/lists.h"
 #include "base/worker_pool.h"
 #include "file/model/element_types.h"
 #include "file/model/tensor_data.h"
@@ -245,8 +246,7 @@ void Parameter::Load(std::uint64_t begin, std::uint64_t count,
 std::vector<std::uint32_t> Recipe::Parameters() const {
   std::vector<std::uint32_t> each;
   const auto add = [&](std::uint32_t one) {
-    if (one != kNoParameter &&
-        std::find(each.begin(), each.end(), one) == each.end()) {
+    if (one != kNoParameter && !IsAmong(one, each)) {
       each.push_back(one);
     }
   };
@@ -259,8 +259,7 @@ std::vector<std::uint32_t> Recipe::Parameters() const {
 }
 
 bool Recipe::IsTurned() const {
-  return std::any_of(blocks.begin(), blocks.end(),
-                     [](const Block& block) { return block.src_col != 1; });
+  return AnyIn(blocks, [](const Block& block) { return block.src_col != 1; });
 }
 
 std::string Recipe::Name(std::int32_t type, const Side& side) const {
@@ -441,9 +440,7 @@ void Made::FindLevels() {
     }
     return;
   }
-  std::vector<Range> ranges(groups.block == 0
-                                ? groups.Scales(recipe_.count)
-                                : recipe_.count / groups.row * groups.blocks());
+  std::vector<Range> ranges(groups.Scales(recipe_.count));
   ForEachStep([&](std::uint64_t at, std::uint64_t size, const float* numbers) {
     for (std::uint64_t i = 0; i < size; ++i) {
       Range& range = ranges[groups.Of(at + i)];
@@ -497,7 +494,7 @@ void Made::EmitNumbers(std::int32_t type, const Use& use) const {
       AppendNumbers(type, at + begin, end - begin, numbers + begin, parts[k]);
     };
     RunOnAllCores(parts.size(), append);
-    return std::all_of(parts.begin(), parts.end(), use);
+    return AllIn(parts, use);
   });
 }
 

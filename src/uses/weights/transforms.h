@@ -84,8 +84,9 @@ struct Groups {
     if (block > 0) return i / row * blocks() + i % row / block;
     return i / inner % channels + (outer == 0 ? 0 : i / outer * channels);
   }
-  // Of `count` numbers, not in blocks.
+  // Of `count` numbers.
   std::uint64_t Scales(std::uint64_t count) const {
+    if (block > 0) return count / row * blocks();
     return outer == 0 ? channels : count / outer * channels;
   }
 };
@@ -108,7 +109,7 @@ struct Recipe {
     kFolded,      // a scale by channel: a BatchNorm's, or a parameter
     kFoldedBias,  // (bias - mean) * scale + shift
   };
-  std::vector<Block> blocks;
+  std::vector<Block> blocks = {};
   // Where each number is in the parameter of the only block; empty: in order.
   std::vector<std::uint32_t> picks = {};
   std::uint64_t count = 0;  // of numbers, before they are packed
@@ -119,16 +120,18 @@ struct Recipe {
   // By channel: units in the last place by which the root of the old variance
   // is off, as MKL's is on some processors; none in the new checkpoint.
   std::vector<int> roots = {};
-  bool fused = false;  // the bias is summed without rounding its product
-  Groups channel;      // of a folded norm
+  bool fused = false;   // the bias is summed without rounding its product
+  Groups channel = {};  // of a folded norm
 
   std::size_t clamp = 0;  // of a cast to float16: a row of kClamps
   const Scheme* scheme = nullptr;
   std::int32_t scale_type = kFloat;
-  Groups groups;
-  std::shared_ptr<const Recipe> of_weight;  // of a quantized bias
-  std::shared_ptr<const Recipe> of_input;  // a table that has the input's scale
-  float input_scale = 0;                   // else
+  Groups groups = {};
+  // Of a quantized bias: the weight, and the scale of the input or the table
+  // that has it.
+  std::shared_ptr<const Recipe> of_weight = {};
+  std::shared_ptr<const Recipe> of_input = {};
+  float input_scale = 0;
 
   // Every parameter that it reads, each once.
   std::vector<std::uint32_t> Parameters() const;

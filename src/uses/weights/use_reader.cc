@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "clues/exporters/parameter_name.h"
 #include "clues/exporters/tools/original_name.h"
+#include "core/hierarchy/name_parts.h"
 #include "file/model/attributes.h"
 #include "file/model/tensor_data.h"
 #include "generated/weight_names.h"
@@ -17,69 +18,34 @@ namespace {
 // Longer chains of carriers do not occur; hostile files may have them.
 constexpr int kMaxSteps = 16;
 
-// Names of parameters that only a class or a place tells:
-// data/weight_names.txt.
-class WeightNames {
- public:
-  WeightNames() {
+using Row = std::vector<std::string_view>;
+
+// Names of parameters that only a class or a place tells: the rows of
+// data/weight_names.txt, by their first words.
+const std::vector<Row>& RowsAt(std::string_view place) {
+  static const auto rows = [] {
+    std::map<std::string_view, std::vector<Row>> by_place;
     for (const std::string_view line : Split(kWeightNames, '\n')) {
       Row words = Split(line, ' ');
-      if (words.size() >= 2) rows_.push_back(std::move(words));
+      if (words.size() >= 2) by_place[words[0]].push_back(std::move(words));
+    }
+    return by_place;
+  }();
+  return rows.at(place);
+}
+
+// The name of the parameter at `place`; "" if no row fits.
+std::string_view NameAt(std::string_view place, std::string_view class_name) {
+  for (const Row& row : RowsAt(place)) {
+    if (MatchesPattern(row[1], class_name, std::string_view())) {
+      return row.back();
     }
   }
-
-  // Whether modules of this class seldom have a weight of their own.
-  bool HoldsOthers(std::string_view class_name) const {
-    const Row* const row = FindRow({"owns", "holds"}, class_name);
-    return row != nullptr && row->front() == "holds";
-  }
-  // The name of the parameter at `place`; "" if no row fits.
-  std::string_view At(std::string_view place,
-                      std::string_view class_name) const {
-    const Row* const row = FindRow({place}, class_name);
-    return row == nullptr ? std::string_view() : row->back();
-  }
-  // The attributes of "query", "key" or "value".
-  std::span<const std::string_view> Projection(std::string_view which) const {
-    for (const Row& row : rows_) {
-      if (row[0] == which) return std::span(row).subspan(1);
-    }
-    return {};
-  }
-
- private:
-  using Row = std::vector<std::string_view>;
-
-  // The first row of one of these kinds that fits; null: there is none.
-  const Row* FindRow(std::initializer_list<std::string_view> kinds,
-                     std::string_view class_name) const {
-    for (const Row& row : rows_) {
-      if (std::find(kinds.begin(), kinds.end(), row[0]) != kinds.end() &&
-          MatchesPattern(row[1], class_name, std::string_view())) {
-        return &row;
-      }
-    }
-    return nullptr;
-  }
-
-  std::vector<Row> rows_;
-};
+  return {};
+}
 
 // Query, key and value in one.
 bool IsPacked(std::string_view atom) { return atom.starts_with("in_proj_"); }
-
-// "embedding" of "embedding_1"
-std::string_view WithoutNumber(std::string_view value) {
-  const std::size_t end = value.find_last_not_of("0123456789");
-  const bool numbered =
-      end != value.npos && end + 1 < value.size() && value[end] == '_';
-  return numbered ? value.substr(0, end) : value;
-}
-
-const WeightNames& Names() {
-  static const WeightNames names;
-  return names;
-}
 
 }  // namespace
 
@@ -162,15 +128,15 @@ std::string Join(const std::string& module, std::string_view atom) {
 }
 
 bool IsPlainBuffer(std::string_view name) {
-  return !Names().At("buffer", name.substr(name.rfind('.') + 1)).empty();
+  return !NameAt("buffer", hierarchy::LastPart(name, '.')).empty();
 }
 
 bool TakesRows(std::string_view value) {
-  return !Names().At("takes", WithoutNumber(value)).empty();
+  return !NameAt("takes", hierarchy::WithoutCounter(value)).empty();
 }
 
 bool MovesNumbers(std::string_view value) {
-  return !Names().At("moves", WithoutNumber(value)).empty();
+  return !NameAt("moves", hierarchy::WithoutCounter(value)).empty();
 }
 
 bool IsScaled(std::string_view name) {
@@ -190,7 +156,8 @@ UseReader::UseReader(const Model& model, const Tagging& tagging)
 }
 
 bool UseReader::HoldsOthers(ModuleId id) const {
-  return Names().HoldsOthers(ClassOf(id));
+  return NameAt("owns", ClassOf(id)).empty() &&
+         !NameAt("holds", ClassOf(id)).empty();
 }
 
 bool UseReader::IsLike(const Use& use, Op op) const {
@@ -246,7 +213,7 @@ std::string_view UseReader::MatrixAtom(const Initializer& tensor,
   const bool packed =
       HoldsThree(tensor) &&
       tagging_.modules.FindChild(module, "out_proj") != kNo<ModuleId>;
-  return Names().At("matrix", packed ? "MultiheadAttention" : ClassOf(module));
+  return NameAt("matrix", packed ? "MultiheadAttention" : ClassOf(module));
 }
 
 template <typename Give>
@@ -285,24 +252,21 @@ std::optional<Weight> UseReader::ReadWeight(const Initializer& tensor,
 
 Weight UseReader::ReadGates(const Initializer& tensor, const Use& use,
                             Weight weight) const {
+  const std::string prefix =
+      use.operand == Operand::kGatesBias ? "bias" : "weight";
   const auto at = recurrent_layer_.find(use.node);
   const std::uint32_t layer = at == recurrent_layer_.end() ? 0 : at->second;
   const std::string path = tagging_.modules.Path(weight.module);
-  const auto add = [&](std::string_view atom, bool reverse) {
-    weight.parameters.push_back(Join(path, atom) + "_l" +
-                                std::to_string(layer) +
-                                (reverse ? "_reverse" : ""));
-  };
   const std::span<const std::int64_t> dims = model_.Dims(tensor);
   const bool both = !dims.empty() && dims[0] == 2;
-  for (int direction = 0; direction < (both ? 2 : 1); ++direction) {
-    if (use.operand == Operand::kGatesBias) {
-      add("bias_ih", direction == 1);
-      add("bias_hh", direction == 1);
-    } else {
-      add(use.operand == Operand::kGatesIn ? "weight_ih" : "weight_hh",
-          direction == 1);
-    }
+  for (const std::string_view direction : {"", "_reverse"}) {
+    if (!both && !direction.empty()) break;
+    const auto add = [&](std::string_view atom) {
+      weight.parameters.push_back(
+          fmt::format("{}_l{}{}", Join(path, atom), layer, direction));
+    };
+    if (use.operand != Operand::kGatesOut) add(prefix + "_ih");
+    if (use.operand != Operand::kGatesIn) add(prefix + "_hh");
   }
   weight.change = QuantizedOr(Change::kMerged, tensor, use);
   weight.why = "the gates of a recurrent layer, in ONNX's order";
@@ -315,7 +279,7 @@ ModuleId UseReader::FindProjection(ModuleId module,
                                    std::string_view which) const {
   const ModuleTree& tree = tagging_.modules;
   for (ModuleId at = module; at != kNo<ModuleId>; at = tree.Parent(at)) {
-    for (const std::string_view name : Names().Projection(which)) {
+    for (const std::string_view name : std::span(RowsAt(which)[0]).subspan(1)) {
       const ModuleId child = tree.FindChild(at, name);
       if (child != kNo<ModuleId>) return child;
     }
@@ -358,7 +322,7 @@ std::optional<Weight> UseReader::ReadElementwise(const Initializer& tensor,
   const std::span<const std::int64_t> dims = model_.Dims(tensor);
   if (op == Op::kConcat && use.slot == 0 && IsFloat(tensor.data_type) &&
       dims.size() == 3 && dims[0] == 1 && dims[1] == 1) {
-    return give(Names().At("first", ClassOf(tag.module)), Change::kSame,
+    return give(NameAt("first", ClassOf(tag.module)), Change::kSame,
                 "this module puts it before the sequence");
   }
   // One number for each channel, maybe shaped to be broadcast: [8, 1, 1].
@@ -375,7 +339,7 @@ std::optional<Weight> UseReader::ReadElementwise(const Initializer& tensor,
                         {.module = tag.module, .confidence = tag.confidence});
     }
     // Only a piece of the packed bias loses its name.
-    const std::string_view atom = Names().At("added", ClassOf(tag.module));
+    const std::string_view atom = NameAt("added", ClassOf(tag.module));
     return give(atom, IsPacked(atom) ? Change::kSplit : Change::kSame,
                 "this module adds it");
   }

@@ -5,11 +5,13 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/lists.h"
 #include "clues/exporters/dynamo/metadata.h"
 #include "clues/exporters/parameter_name.h"
 #include "clues/exporters/tools/original_name.h"
 #include "core/graph/operators.h"
 #include "core/hierarchy/name_parts.h"
+#include "core/tagging/tag_format.h"
 #include "file/model/element_types.h"
 #include "file/model/tensor_data.h"
 #include "uses/weights/use_reader.h"
@@ -29,7 +31,7 @@ bool IsHelper(const Weight& weight) {
 std::string_view BaseOf(std::string_view name) {
   for (const std::string_view end :
        {"_quantized", "_scale", "_zero_point", "_zero_points"}) {
-    if (name.ends_with(end)) return name.substr(0, name.size() - end.size());
+    if (hierarchy::ConsumeSuffix(name, end)) return name;
   }
   return hierarchy::UndoTensorName(name).name;
 }
@@ -53,8 +55,7 @@ std::string_view AtomOf(Operand operand) {
 
 // Adds a parameter that another module reads as its own, too.
 void Tie(const std::string& parameter, Weight& weight) {
-  if (std::find(weight.parameters.begin(), weight.parameters.end(),
-                parameter) != weight.parameters.end()) {
+  if (IsAmong(parameter, weight.parameters)) {
     return;
   }
   weight.parameters.push_back(parameter);
@@ -66,11 +67,9 @@ void Tie(const std::string& parameter, Weight& weight) {
 std::string_view MetadataOf(const Model& model, ValueId value,
                             std::string_view key) {
   const ValueInfo* const info = model.InfoOf(value);
-  if (info == nullptr) return {};
-  for (const MetadataEntry& entry : model.Metadata(*info)) {
-    if (entry.key == key) return entry.value;
-  }
-  return {};
+  const MetadataEntry* const entry =
+      info == nullptr ? nullptr : FindEntry(model.Metadata(*info), key);
+  return entry == nullptr ? std::string_view() : entry->value;
 }
 
 // The names of everything that onnxscript's optimizer computed the tensor from;
@@ -114,7 +113,7 @@ class Mapper {
 
  private:
   Weight Read(const Initializer& tensor, const std::vector<Use>& uses) const {
-    if (IsQuantizersHelper(tensor, uses)) return ReadHelper(tensor, uses);
+    if (auto helper = ReadHelper(tensor, uses)) return std::move(*helper);
     if (tensor.rank > 1 && CountElements(model_.Dims(tensor)) == 0) {
       return {.change = Change::kConstant,
               .module = ReaderOf(uses),
@@ -130,8 +129,7 @@ class Mapper {
               .why = "a buffer that the state_dict does not have"};
     }
     const std::vector<std::string> from = FoldedFrom(model_, tensor.value);
-    if (IsFloat(tensor.data_type) &&
-        std::any_of(from.begin(), from.end(), IsFoldedParameter)) {
+    if (IsFloat(tensor.data_type) && AnyIn(from, IsFoldedParameter)) {
       return ReadFolded(tensor, uses, from);
     }
     if (from.empty() && HasParameterName(tensor)) {
@@ -164,8 +162,7 @@ class Mapper {
                       const std::vector<std::string>& from) {
     if (TakesRows(name)) return true;
     if (!MovesNumbers(name)) return false;
-    return std::any_of(from.begin(), from.end(), TakesRows) ||
-           std::all_of(from.begin(), from.end(), [](const std::string& value) {
+    return AnyIn(from, TakesRows) || AllIn(from, [](const std::string& value) {
              return IsFoldedParameter(value) || IsMoved(value);
            });
   }
@@ -194,11 +191,10 @@ class Mapper {
       return used;
     }
     if (weight.parameters.size() == 1 && from.size() == 1) {
-      const bool turned =
-          std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
-            return tensor.rank == 2 && use.operand == Operand::kMatrix &&
-                   !use.transposed;
-          });
+      const bool turned = AnyIn(uses, [&](const Use& use) {
+        return tensor.rank == 2 && use.operand == Operand::kMatrix &&
+               !use.transposed;
+      });
       weight.change = turned ? Change::kTransposed : Change::kSame;
       weight.confidence = turned ? Confidence::kHigh : Confidence::kMedium;
       weight.why = "the exporter says that it is this parameter, moved";
@@ -234,35 +230,28 @@ class Mapper {
 
   // A scale or a zero point, by its slot or by its name. ONNX Runtime's
   // quantizer writes `x_quantized` and `x_scale` for `x`.
-  bool IsQuantizersHelper(const Initializer& tensor,
-                          const std::vector<Use>& uses) const {
-    for (const Use& use : uses) {
-      if (use.operand >= Operand::kScale &&
-          use.operand <= Operand::kDataZeroPoint) {
-        return true;
-      }
-    }
+  std::optional<Weight> ReadHelper(const Initializer& tensor,
+                                   const std::vector<Use>& uses) const {
     const std::string_view raw = reader_.NameOf(tensor);
-    return IsZeroPoint(raw) || raw.ends_with("_quantized_scale") ||
-           (raw.ends_with("_scale") &&
-            (hierarchy::UndoTensorName(raw).quantizer ||
-             IsName(std::string(BaseOf(raw)) + "_quantized")));
-  }
-  bool IsName(std::string_view name) const {
-    return model_.FindName(name) != kNo<NameId>;
-  }
-
-  Weight ReadHelper(const Initializer& tensor,
-                    const std::vector<Use>& uses) const {
-    bool zero = IsZeroPoint(reader_.NameOf(tensor));
+    bool zero = IsZeroPoint(raw);
+    bool helper = zero || raw.ends_with("_quantized_scale") ||
+                  (raw.ends_with("_scale") &&
+                   (hierarchy::UndoTensorName(raw).quantizer ||
+                    IsName(std::string(BaseOf(raw)) + "_quantized")));
     for (const Use& use : uses) {
+      helper |= use.operand >= Operand::kScale &&
+                use.operand <= Operand::kDataZeroPoint;
       zero |= use.operand == Operand::kZeroPoint ||
               use.operand == Operand::kDataZeroPoint;
     }
-    return {.change = zero ? Change::kZeroPoint : Change::kScale,
-            .module = ReaderOf(uses),
-            .confidence = Confidence::kHigh,
-            .why = "a quantizer's, for an activation"};
+    if (!helper) return std::nullopt;
+    return Weight{.change = zero ? Change::kZeroPoint : Change::kScale,
+                  .module = ReaderOf(uses),
+                  .confidence = Confidence::kHigh,
+                  .why = "a quantizer's, for an activation"};
+  }
+  bool IsName(std::string_view name) const {
+    return model_.FindName(name) != kNo<NameId>;
   }
 
   // The table of embeddings with the most rows; null: there is none.
@@ -278,10 +267,9 @@ class Mapper {
         continue;
       }
       const std::vector<Use> uses = uses_.Of(tensor.value);
-      const bool is_table =
-          std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
-            return use.slot == 0 && reader_.ops()[use.node] == Op::kGather;
-          });
+      const bool is_table = AnyIn(uses, [&](const Use& use) {
+        return use.slot == 0 && reader_.ops()[use.node] == Op::kGather;
+      });
       if (is_table && (best == nullptr || rows(weight) > rows(*best))) {
         best = &weight;
       }
@@ -405,9 +393,7 @@ class Mapper {
 
   // A quantizer copies a bias that several nodes share: "a.bias0" for "a.bias".
   std::string WithoutCopyNumber(const std::string& parameter) const {
-    const std::size_t end = parameter.find_last_not_of("0123456789") + 1;
-    if (end == 0 || end == parameter.size()) return parameter;
-    const std::string base = parameter.substr(0, end);
+    const std::string base(hierarchy::WithoutCounter(parameter, ""));
     return IsName(base + "_quantized") ? base : parameter;
   }
 
@@ -439,7 +425,7 @@ class Mapper {
       }
     }
     // Where its own module does not read it, the reader is in doubt.
-    const bool own = std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+    const bool own = AnyIn(uses, [&](const Use& use) {
       return reader_.TagOf(use).module == weight.module;
     });
     if (!own) return;

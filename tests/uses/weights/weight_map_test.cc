@@ -370,17 +370,17 @@ TEST(ReferenceTest, ReadsTheHeadOfSafetensors) {
   std::string file(8, '\0');
   file[0] = static_cast<char>(head.size());
   file += head;  // and no weights behind it
-  const auto tensors = ReadSafetensors(file);
+  const auto tensors = ReadSafetensorsTensors(file, true);
   ASSERT_EQ(tensors.size(), 1u);
   EXPECT_EQ(tensors[0].name, "a.weight");
-  EXPECT_THAT(tensors[0].shape, ElementsAre(2, 3));
+  EXPECT_THAT(tensors[0].dims, ElementsAre(2, 3));
   // Cut anywhere, it is refused.
   for (std::size_t size = 0; size < file.size(); ++size) {
-    EXPECT_ANY_THROW(ReadSafetensors(Bytes(file).substr(0, size)));
+    EXPECT_ANY_THROW(ReadSafetensorsTensors(Bytes(file).substr(0, size), true));
   }
 }
 
-TEST(ReferenceTest, KnowsWhichVectorsAreZero) {
+TEST(CheckTest, KnowsWhichVectorsAreZero) {
   const std::string head =
       R"({"a.bias": {"shape": [2], "data_offsets": [0, 8]},)"
       R"( "b.bias": {"shape": [2], "data_offsets": [4, 12]},)"
@@ -391,11 +391,17 @@ TEST(ReferenceTest, KnowsWhichVectorsAreZero) {
   file[0] = static_cast<char>(head.size() & 255);
   file[1] = static_cast<char>(head.size() >> 8);
   file += head + std::string(11, '\0') + '\1';
-  std::vector<std::string> zeros;
-  for (const ReferenceTensor& tensor : ReadSafetensors(file)) {
-    if (tensor.is_zero) zeros.push_back(tensor.name);
-  }
-  EXPECT_THAT(zeros, ElementsAre("a.bias"));
+  const std::string bytes = test::BytesFromText(R"(graph {
+    initializer { name: "a.weight" data_type: 1 dims: 2 }
+    initializer { name: "b.weight" data_type: 1 dims: 2 }
+    initializer { name: "cut.weight" data_type: 1 dims: 2 }
+    initializer { name: "turned.weight" data_type: 1 dims: 2 } })");
+  const Model model = ReadModel(bytes);
+  const CheckResult check =
+      Check(model, MapWeights(model, TagByName(model, {})),
+            ReadSafetensorsTensors(file, true));
+  EXPECT_EQ(check.zeros, 1u);
+  EXPECT_THAT(check.missing, ElementsAre("b.bias", "cut.bias", "turned.bias"));
 }
 
 TEST(CheckTest, ExplainsFoldedNormsAndCounters) {
@@ -408,16 +414,16 @@ TEST(CheckTest, ExplainsFoldedNormsAndCounters) {
   Tagging tagging =
       TagByName(model, {{"conv", "Conv2d"}, {"bn", "BatchNorm2d"}});
   const auto norm = [](const std::string& path) {
-    std::vector<ReferenceTensor> tensors;
+    std::vector<Tensor> tensors;
     for (const std::string end :
          {"weight", "bias", "running_mean", "running_var"}) {
-      tensors.push_back({path + "." + end, true, {8}});
+      tensors.push_back({path + "." + end, 1, {8}});
     }
-    tensors.push_back({path + ".num_batches_tracked", true, {}});
+    tensors.push_back({path + ".num_batches_tracked", 1, {}});
     return tensors;
   };
-  std::vector<ReferenceTensor> reference = norm("bn");
-  reference.push_back({"conv.weight", true, {8, 3, 3, 3}});
+  std::vector<Tensor> reference = norm("bn");
+  reference.push_back({"conv.weight", 1, {8, 3, 3, 3}});
   const CheckResult check = Check(model, MapWeights(model, tagging), reference);
   EXPECT_TRUE(check.ok());
   EXPECT_EQ(check.fit, 1u);
@@ -425,11 +431,11 @@ TEST(CheckTest, ExplainsFoldedNormsAndCounters) {
   EXPECT_EQ(check.counters, 1u);
 
   // A bias of the convolution's own is in the tensor, too.
-  reference.push_back({"conv.bias", true, {8}});
+  reference.push_back({"conv.bias", 1, {8}});
   EXPECT_TRUE(Check(model, MapWeights(model, tagging), reference).ok());
 
   // One folded bias explains one normalization.
-  for (const ReferenceTensor& tensor : norm("bn2")) reference.push_back(tensor);
+  for (const Tensor& tensor : norm("bn2")) reference.push_back(tensor);
   EXPECT_THAT(Check(model, MapWeights(model, tagging), reference).missing,
               ElementsAre("bn2.weight", "bn2.bias", "bn2.running_mean",
                           "bn2.running_var"));
@@ -449,9 +455,9 @@ TEST(CheckTest, HasNoSizeForATensorThatNoMemoryHolds) {
     initializer { name: "onnx::Conv_2" data_type: 1 dims: 4611686018427387904 dims: 4 dims: 8 } })");
   const Model model = ReadModel(bytes);
   const Tagging tagging = TagByName(model, {{"conv", "Conv2d"}});
-  const std::vector<ReferenceTensor> reference = {
-      {"conv.weight", true, {8, 3, 3, 3}},
-      {"bn.running_mean", true, {8}},
+  const std::vector<Tensor> reference = {
+      {"conv.weight", 1, {8, 3, 3, 3}},
+      {"bn.running_mean", 1, {8}},
   };
   EXPECT_THAT(Check(model, MapWeights(model, tagging), reference).missing,
               ElementsAre("bn.running_mean"));
@@ -470,15 +476,15 @@ TEST(CheckTest, ExplainsFoldedNormsThatShareABiasWithALayer) {
   const Model model = ReadModel(bytes);
   const Tagging tagging =
       TagByName(model, {{"conv", "Conv2d"}, {"gate", "Conv2d"}});
-  std::vector<ReferenceTensor> reference = {{"conv.weight", true, {8, 3, 3, 3}},
-                                            {"gate.weight", true, {8, 8, 1, 1}},
-                                            {"gate.bias", true, {8}}};
+  std::vector<Tensor> reference = {{"conv.weight", 1, {8, 3, 3, 3}},
+                                   {"gate.weight", 1, {8, 8, 1, 1}},
+                                   {"gate.bias", 1, {8}}};
   // Nothing explains why conv has a bias.
   EXPECT_THAT(Check(model, MapWeights(model, tagging), reference).left_over,
               ElementsAre("conv.bias"));
   for (const std::string end :
        {"weight", "bias", "running_mean", "running_var"}) {
-    reference.push_back({"bn." + end, true, {8}});
+    reference.push_back({"bn." + end, 1, {8}});
   }
   const CheckResult check = Check(model, MapWeights(model, tagging), reference);
   EXPECT_TRUE(check.ok());
@@ -494,14 +500,16 @@ TEST(CheckTest, ExplainsBiasesOfZeroThatTheExporterLeftOut) {
   const auto weights =
       MapWeights(model, TagByName(model, {{"conv", "Conv2d"}}));
   const auto check = [&](bool is_zero, const std::vector<std::string>& norms) {
-    std::vector<ReferenceTensor> reference = {
-        {"conv.weight", true, {8, 3, 3, 3}}, {"conv.bias", true, {8}, is_zero}};
+    const std::string zeros(32, '\0');
+    const Bytes numbers = is_zero ? Bytes(zeros) : Bytes();
+    std::vector<Tensor> reference = {{"conv.weight", 1, {8, 3, 3, 3}},
+                                     {"conv.bias", 1, {8}, 8, numbers}};
     for (const std::string& norm : norms) {
       for (const std::string end : {".weight", ".running_var"}) {
-        reference.push_back({norm + end, true, {8}});
+        reference.push_back({norm + end, 1, {8}});
       }
       for (const std::string end : {".bias", ".running_mean"}) {
-        reference.push_back({norm + end, true, {8}, is_zero});
+        reference.push_back({norm + end, 1, {8}, 8, numbers});
       }
     }
     return Check(model, weights, reference);
@@ -526,11 +534,11 @@ TEST(CheckTest, ExplainsANormFoldedIntoAConvolutionWithItsOwnBias) {
       initializer { name: "conv.weight" data_type: 1 dims: 8 dims: 3 dims: 3 dims: 3 }
       initializer { name: "conv.bias" data_type: 1 dims: 8 } })");
     const Model model = ReadModel(bytes);
-    std::vector<ReferenceTensor> reference = {
-        {"conv.weight", true, {8, 3, 3, 3}}, {"conv.bias", true, {8}}};
+    std::vector<Tensor> reference = {{"conv.weight", 1, {8, 3, 3, 3}},
+                                     {"conv.bias", 1, {8}}};
     for (const std::string end :
          {"weight", "bias", "running_mean", "running_var"}) {
-      reference.push_back({"bn." + end, true, {8}});
+      reference.push_back({"bn." + end, 1, {8}});
     }
     return Check(model,
                  MapWeights(model, TagByName(model, {{"conv", "Conv2d"}})),
@@ -550,16 +558,14 @@ TEST(CheckTest, TiedTensorsFitUnderOneName) {
     initializer { name: "head.weight" data_type: 1 dims: 2 dims: 1 } })");
   const Model model = ReadModel(bytes);
   const std::vector<Weight> told = MapWeights(model, TagByName(model, {}));
-  EXPECT_TRUE(Check(model, told, {{"wte.weight", true, {2, 1}}}).ok());
-  const CheckResult twice =
-      Check(model, told,
-            {{"wte.weight", true, {2, 1}, false, "8 bytes."},
-             {"old.weight", true, {2, 1}, false, "8 bytes."}});
+  EXPECT_TRUE(Check(model, told, {{"wte.weight", 1, {2, 1}}}).ok());
+  const CheckResult twice = Check(model, told,
+                                  {{"wte.weight", 1, {2, 1}, 2, "8 bytes."},
+                                   {"old.weight", 1, {2, 1}, 2, "8 bytes."}});
   EXPECT_TRUE(twice.ok());
   EXPECT_EQ(twice.equal, 1u);
-  const CheckResult other =
-      Check(model, told,
-            {{"wte.weight", true, {2, 1}}, {"old.weight", true, {2, 1}}});
+  const CheckResult other = Check(
+      model, told, {{"wte.weight", 1, {2, 1}}, {"old.weight", 1, {2, 1}}});
   EXPECT_THAT(other.missing, ElementsAre("old.weight"));
 }
 
@@ -579,10 +585,9 @@ TEST(CheckTest, TellsWhatFitsWhatIsMissingAndWhatIsLeftOver) {
            })pb");
   const Model model = ReadModel(bytes);
   const auto weights = MapWeights(model, TagByName(model, {}));
-  const CheckResult result = Check(model, weights,
-                                   {{"fc.weight", true, {4, 8}},
-                                    {"b.weight", true, {3}},
-                                    {"d.weight", true, {1}}});
+  const CheckResult result = Check(
+      model, weights,
+      {{"fc.weight", 1, {4, 8}}, {"b.weight", 1, {3}}, {"d.weight", 1, {1}}});
   EXPECT_EQ(result.fit, 1u);
   EXPECT_THAT(result.missing, ElementsAre("d.weight"));
   EXPECT_THAT(result.left_over, ElementsAre("c.weight"));

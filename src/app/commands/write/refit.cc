@@ -1,5 +1,4 @@
 // Tested by tests/app/commands/refit_test.cc and tests/clients/check_refit.py.
-#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
@@ -9,6 +8,7 @@
 #include "app/commands/output/destinations.h"
 #include "app/commands/write/new_models.h"
 #include "app/render/render.h"
+#include "base/lists.h"
 #include "core/tagging/words.h"
 #include "file/io/paths.h"
 #include "onnx_tag/error.h"
@@ -29,9 +29,8 @@ struct Refitting {
   bool proved;
 
   std::uint64_t Count(Fate fate) const {
-    return static_cast<std::uint64_t>(
-        std::count_if(plan.rows.begin(), plan.rows.end(),
-                      [&](const RefitRow& row) { return row.fate == fate; }));
+    return CountIn(plan.rows,
+                   [&](const RefitRow& row) { return row.fate == fate; });
   }
 };
 
@@ -195,8 +194,7 @@ Result Refit(const WeightsOptions& options,
   const std::vector<std::string>& left_out = refit->plan.left_out;
   const std::vector<std::string>& unused = refit->plan.unused;
   const bool lost =
-      !left_out.empty() ||
-      std::any_of(unused.begin(), unused.end(), [&](const std::string& name) {
+      !left_out.empty() || AnyIn(unused, [&](const std::string& name) {
         return request.added.contains(name);
       });
   if ((refused == 0 && !lost) || options.partial) {

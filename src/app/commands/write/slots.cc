@@ -11,7 +11,9 @@
 #include "app/commands/read/nodes.h"
 #include "app/commands/write/new_models.h"
 #include "app/render/render.h"
+#include "base/lists.h"
 #include "core/graph/operators.h"
+#include "core/hierarchy/name_parts.h"
 #include "file/model/attributes.h"
 #include "file/model/element_types.h"
 #include "onnx_tag/error.h"
@@ -96,16 +98,11 @@ class SlotFinder {
     const std::string own =
         tag.tagged() ? tagging_.modules.Path(tag.module) : "";
     if (Holds(weight, own) || weight.parameters.size() > 1) return own;
-    constexpr std::string_view kWeight = ".weight";
-    const std::string& only = weight.parameters[0];
-    return only.ends_with(kWeight)
-               ? only.substr(0, only.size() - kWeight.size())
-               : own;
+    std::string_view only = weight.parameters[0];
+    return hierarchy::ConsumeSuffix(only, ".weight") ? std::string(only) : own;
   }
   static bool Holds(const Weight& weight, const std::string& module) {
-    return std::find(weight.parameters.begin(), weight.parameters.end(),
-                     weights::Join(module, "weight")) !=
-           weight.parameters.end();
+    return IsAmong(weights::Join(module, "weight"), weight.parameters);
   }
 
   std::string WhyNot(const std::string& module, const Weight& weight,

@@ -1,12 +1,12 @@
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <array>
 #include <memory>
 
 #include "app/commands/commands.h"
 #include "app/commands/output/destinations.h"
 #include "app/commands/write/new_models.h"
+#include "base/lists.h"
 #include "core/tagging/tag_format.h"
 #include "core/tagging/words.h"
 #include "file/model/element_types.h"
@@ -90,7 +90,7 @@ weights::CheckResult CheckAgainst(const std::string& path, const Model& model,
   return ReadMapped(path, [&](Bytes bytes) {
     return weights::Check(model, list,
                           weights::IsSafetensors(bytes)
-                              ? weights::ReadSafetensors(bytes)
+                              ? weights::ReadSafetensorsTensors(bytes, true)
                               : weights::ReadModuleParameters(bytes));
   });
 }
@@ -172,9 +172,9 @@ std::vector<edit::Rename> Wanted(const Model& model,
     }
     const std::string_view old_name =
         model.ValueName(model.initializers()[weight.initializer].value);
-    const bool holds = std::any_of(
-        weight.parameters.begin(), weight.parameters.end(),
-        [&](const std::string& name) { return old_name.starts_with(name); });
+    const bool holds = AnyIn(weight.parameters, [&](const std::string& name) {
+      return old_name.starts_with(name);
+    });
     if (!holds) renames.push_back({weight.initializer, NewName(weight)});
   }
   return renames;
@@ -234,11 +234,9 @@ Result RunWeights(const WeightsOptions& options, Terminal& terminal) {
   }
   const auto list = std::make_shared<const std::vector<Weight>>(
       weights::MapWeights(model->model(), model->tagging()));
-  const auto guessed = static_cast<std::size_t>(
-      std::count_if(list->begin(), list->end(), [](const Weight& weight) {
-        return !weight.parameters.empty() &&
-               weight.confidence == Confidence::kLow;
-      }));
+  const std::size_t guessed = CountIn(*list, [](const Weight& weight) {
+    return !weight.parameters.empty() && weight.confidence == Confidence::kLow;
+  });
   Result result;
   if (guessed > 0) {
     constexpr std::string_view kGuessed =

@@ -1,5 +1,5 @@
-#include <algorithm>
 
+#include "base/lists.h"
 #include "uses/sizes/rules/rules.h"
 
 namespace onnx_tag::sizes {
@@ -24,8 +24,7 @@ Number Converted(const NodeView& node, const Number& a) {
 }
 
 bool AnyKnown(const std::vector<Number>& numbers) {
-  return std::any_of(numbers.begin(), numbers.end(),
-                     [](const Number& number) { return number.known(); });
+  return AnyIn(numbers, [](const Number& number) { return number.known(); });
 }
 
 std::optional<Numbers> ConvertAll(const NodeView& node) {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/letters.h"
+#include "base/lists.h"
 #include "uses/sizes/rules/rules.h"
 
 namespace onnx_tag::sizes {
@@ -139,8 +140,7 @@ EinsumSizes::EinsumSizes(const NodeView& node) {
   for (std::size_t i = 0; i < node.inputs(); ++i) {
     const Shape* const shape = node.Input(i);
     const std::string& term = terms->operands[i];
-    const auto named = static_cast<std::size_t>(
-        std::count_if(term.begin(), term.end(), IsLetter));
+    const std::size_t named = CountIn(term, IsLetter);
     if (shape == nullptr || named > shape->size()) return;
     auto axis = shape->begin();
     for (const char letter : term) {
