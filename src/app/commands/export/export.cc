@@ -50,7 +50,7 @@ class Attachment {
       const Role& role = tagging_.roles[tag.role];
       Add(keys::kModule, tree.Shown(tag.module));
       Add(keys::kClass, tree.Class(tag.module));
-      Add(keys::kHierarchyTag, format.HierarchyTag(tag.module));
+      Add(keys::kHierarchyTag, format.HierarchyTag(tag));
       Add(keys::kTagModule, tree.Path(format.TagModule(tag.module)));
       Add(keys::kSemantic, RoleText(role));
       if (role.layer >= 0) Add(keys::kLayer, std::to_string(role.layer));
@@ -325,7 +325,7 @@ class GraphmlWriter {
       const Role& role = tagging_.roles[tag.role];
       AddData(out, "module", tagging_.modules.Path(tag.module));
       AddData(out, "class", tagging_.modules.Class(tag.module));
-      AddData(out, "tag", format_.HierarchyTag(tag.module));
+      AddData(out, "tag", format_.HierarchyTag(tag));
       AddData(out, "role", format_.RolePath(tag.module));
       AddData(out, "type", EnumToWord(kRoleTypeNames, role.type));
       AddData(out, "component", role.component);
