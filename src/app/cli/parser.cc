@@ -66,15 +66,14 @@ OptionRow& Parser::AddRow(std::string_view names, std::string help) {
   return rows_.emplace_back(std::move(row));
 }
 
-OptionRow& Parser::Add(std::string_view names, std::string value_name,
-                       std::string help, bool required) {
-  OptionRow& row = AddRow(names, std::move(help));
-  row.value = std::move(value_name);
-  row.required = required;
+OptionRow& Parser::Add(const RowText& text) {
+  OptionRow& row = AddRow(text.names, text.help);
+  row.value = text.value;
+  row.required = text.required;
   // CLI11 reads every value as text; `take` converts it, so that we write all
   // error messages ourselves.
-  row.option = app_->add_option(std::string(names));
-  row.option->expected(1)->type_name(row.value)->required(required);
+  row.option = app_->add_option(std::string(text.names));
+  row.option->expected(1)->type_name(row.value)->required(row.required);
   return row;
 }
 
@@ -82,16 +81,13 @@ const Words& Parser::Given(const OptionRow& row) {
   return row.option->results();
 }
 
-void Parser::Row(std::string_view names, std::string, std::string help,
-                 bool& value, bool) {
-  AddRow(names, std::move(help)).option =
-      app_->add_flag(std::string(names), value);
+void Parser::Row(const RowText& text, bool& value) {
+  AddRow(text.names, text.help).option =
+      app_->add_flag(std::string(text.names), value);
 }
 
-void Parser::Row(std::string_view names, std::string value_name,
-                 std::string help, std::string& value, bool required) {
-  OptionRow& row = Add(names, std::move(value_name), std::move(help), required);
-  row.take = [&value](const OptionRow& own) {
+void Parser::Row(const RowText& text, std::string& value) {
+  Add(text).take = [&value](const OptionRow& own) {
     value = Given(own).front();
     if (value.empty() && (own.value == "FILE" || own.value == "DIR")) {
       Fail(ErrorKind::kUsage, "{}: the {} name is empty", own.names.front(),
@@ -100,10 +96,9 @@ void Parser::Row(std::string_view names, std::string value_name,
   };
 }
 
-void Parser::Several(std::string_view names, std::string value_name,
-                     std::string help, bool required,
+void Parser::Several(const RowText& text,
                      std::function<void(const Words&)> take) {
-  OptionRow& row = Add(names, std::move(value_name), std::move(help), required);
+  OptionRow& row = Add(text);
   row.repeats = true;
   row.option->expected(1, CLI::detail::expected_max_vector_size)
       ->allow_extra_args();
@@ -112,25 +107,20 @@ void Parser::Several(std::string_view names, std::string value_name,
   };
 }
 
-void Parser::Row(std::string_view names, std::string value_name,
-                 std::string help, Words& values, bool required) {
-  Several(names, std::move(value_name), std::move(help), required,
-          [&values](const Words& words) { values = words; });
+void Parser::Row(const RowText& text, Words& values) {
+  Several(text, [&values](const Words& words) { values = words; });
 }
 
-void Parser::Joined(std::string_view names, std::string value_name,
-                    std::string help, std::string& value, bool required) {
-  Several(names, std::move(value_name), std::move(help), required,
-          [&value](const Words& words) {
-            for (const std::string& word : words) {
-              value += (value.empty() ? "" : " ") + word;
-            }
-          });
+void Parser::Joined(const RowText& text, std::string& value) {
+  Several(text, [&value](const Words& words) {
+    for (const std::string& word : words) {
+      value += (value.empty() ? "" : " ") + word;
+    }
+  });
 }
 
-void Parser::Each(std::string_view names, std::string value_name,
-                  std::string help, Words& values) {
-  Row(names, std::move(value_name), std::move(help), values, false);
+void Parser::Each(const RowText& text, Words& values) {
+  Row(text, values);
   rows_.back()
       .option->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)

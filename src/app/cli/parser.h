@@ -3,11 +3,11 @@
 //
 // data/commands.txt lists them, and the build makes these calls from it:
 //
-//   parser.Row("MODEL", "", "an ONNX file", options.model, true);
-//   parser.Row("--strict", "", "refuse tags of low confidence", options.strict,
-//              false);
-//   parser.OneOf("--by", "NAME", "group by module or class", options.by,
-//                kProfileKeyNames, "choice for --by", false);
+//   parser.Row({"MODEL", "", "an ONNX file", true}, options.model);
+//   parser.Row({"--strict", "", "refuse tags of low confidence", false},
+//              options.strict);
+//   parser.OneOf({"--by", "NAME", "group by module or class", false},
+//                options.by, kProfileKeyNames, "choice for --by");
 //   parser.Read(words);  // now the options are set
 #pragma once
 
@@ -37,6 +37,14 @@ struct HelpWanted {};
 // valid word; `what` is for the message: "format".
 std::size_t Choose(std::string_view what, std::string_view word, Choices words);
 
+// A row as data/commands.txt has it.
+struct RowText {
+  std::string_view names;  // separated by commas
+  std::string value;
+  std::string help;
+  bool required;
+};
+
 struct OptionRow {
   std::vector<std::string> names;  // "-s", "--strategy"; "MODEL"
   std::string value;               // "NAME"; empty for a flag or an argument
@@ -65,33 +73,25 @@ class Parser {
 
   // A row that sets `value`: a flag, whose name "!--x" sets it to false; a
   // text, where an empty FILE or DIR is refused; or all words of "--at A B --at
-  // C". `names` are separated by commas.
-  void Row(std::string_view names, std::string value_name, std::string help,
-           bool& value, bool required);
-  void Row(std::string_view names, std::string value_name, std::string help,
-           std::string& value, bool required);
-  void Row(std::string_view names, std::string value_name, std::string help,
-           Words& values, bool required);
+  // C".
+  void Row(const RowText& text, bool& value);
+  void Row(const RowText& text, std::string& value);
+  void Row(const RowText& text, Words& values);
   // One value each time: "--include A --include B".
-  void Each(std::string_view names, std::string value_name, std::string help,
-            Words& values);
+  void Each(const RowText& text, Words& values);
   // Several arguments, joined with blanks.
-  void Joined(std::string_view names, std::string value_name, std::string help,
-              std::string& value, bool required);
+  void Joined(const RowText& text, std::string& value);
   // `parse(word, values)` adds what each word stands for.
   template <typename T, typename Parse>
-  void From(std::string_view names, const std::string& value_name,
-            const std::string& help, T& values, const Parse& parse) {
-    Several(names, value_name, help, false,
-            [&values, parse](const Words& words) {
-              for (const std::string& word : words) parse(word, values);
-            });
+  void From(const RowText& text, T& values, const Parse& parse) {
+    Several(text, [&values, parse](const Words& words) {
+      for (const std::string& word : words) parse(word, values);
+    });
   }
   // `parse(option, word)` converts the word or throws Error(kUsage).
   template <typename T, typename Parse>
-  OptionRow& Value(std::string_view names, std::string value_name,
-                   std::string help, T& value, const Parse& parse) {
-    OptionRow& row = Add(names, std::move(value_name), std::move(help));
+  OptionRow& Value(const RowText& text, T& value, const Parse& parse) {
+    OptionRow& row = Add(text);
     row.take = [&value, parse](const OptionRow& own) {
       value = parse(own.names.front(), Given(own).front());
     };
@@ -99,10 +99,8 @@ class Parser {
   }
   // `what` is for the message about an invalid word.
   template <typename T>
-  void OneOf(std::string_view names, std::string value_name, std::string help,
-             T& value, Choices words, std::string what, bool required) {
-    OptionRow& row =
-        Add(names, std::move(value_name), std::move(help), required);
+  void OneOf(const RowText& text, T& value, Choices words, std::string what) {
+    OptionRow& row = Add(text);
     row.words.assign(words.begin(), words.end());
     row.take = [&value, what = std::move(what)](const OptionRow& own) {
       const std::size_t at = Choose(what, Given(own).front(), own.words);
@@ -123,11 +121,9 @@ class Parser {
 
  private:
   OptionRow& AddRow(std::string_view names, std::string help);
-  OptionRow& Add(std::string_view names, std::string value_name,
-                 std::string help, bool required = false);
+  OptionRow& Add(const RowText& text);
   // `take` gets all words.
-  void Several(std::string_view names, std::string value_name, std::string help,
-               bool required, std::function<void(const Words&)> take);
+  void Several(const RowText& text, std::function<void(const Words&)> take);
   // The words of an option that was given.
   static const Words& Given(const OptionRow& row);
   [[noreturn]] void FailOnUnknown(const std::string& word) const;

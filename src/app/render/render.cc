@@ -374,23 +374,17 @@ std::string WithoutColors(std::string_view text) {
 
 void Render(const Result& result, Format format, bool color, const Sink& out) {
   if (!result.document.empty()) return out(result.document);
-  switch (format) {
-    case Format::kJson: {
-      if (result.data.IsNull()) return;
-      JsonWriter json;
-      AddValue(json, result.data, out);
-      out(json.Take() + "\n");
-      return;
+  if (format == Format::kJson) {
+    if (result.data.IsNull()) return;
+    JsonWriter json;
+    AddValue(json, result.data, out);
+    return out(json.Take() + "\n");
+  }
+  if (format == Format::kTsv || format == Format::kTsvSafe) {
+    for (const Table& table : result.rows) {
+      PrintTsv(table, format == Format::kTsvSafe, out);
     }
-    case Format::kTsv:
-    case Format::kTsvSafe:
-      for (const Table& table : result.rows) {
-        PrintTsv(table, format == Format::kTsvSafe, out);
-      }
-      return;
-    case Format::kText:
-    case Format::kMarkdown:
-      break;
+    return;
   }
   const bool markdown = format == Format::kMarkdown;
   const bool own = markdown && !result.markdown.blocks.empty();
@@ -509,11 +503,9 @@ std::string Escaped(const std::string& text, std::string_view how) {
   if (how == "percent") return Encoded(text, "%\r\n");
   if (how == "property") return Encoded(Printable(text, 4000), "%\r\n:,");
   if (how == "xml") return XmlText(text);
-  std::vector<std::string> lines;
-  for (const std::string_view line : Split(text, '\n')) {
-    lines.push_back(XmlText(line));
-  }
-  return Join(lines, "\n");
+  return Join(Mapped(Split(text, '\n'),
+                     [](std::string_view line) { return XmlText(line); }),
+              "\n");
 }
 
 }  // namespace

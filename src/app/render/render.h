@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "app/render/result.h"
@@ -111,6 +112,16 @@ Table TableOf(const Items& items, const FactsOf& facts_of) {
     table.rows.push_back(CellsOf(facts));
   }
   return table;
+}
+
+// What `make` makes of each item.
+template <typename Items, typename Make>
+auto Mapped(const Items& items, const Make& make) {
+  std::vector<
+      std::decay_t<std::invoke_result_t<const Make&, decltype(*items.begin())>>>
+      made;
+  for (const auto& item : items) made.push_back(std::invoke(make, item));
+  return made;
 }
 
 // `value` of each item.

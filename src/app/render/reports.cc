@@ -82,10 +82,6 @@ class JsonReporter : public Reporter {
   bool in_order() const override { return false; }
 
   void File(const FileReport& report) override {
-    Datum::List findings;
-    for (const Finding& finding : report.findings) {
-      findings.emplace_back(finding.Text());
-    }
     Datum record = Datum::Object(
         {{"record", "file"},
          {"index", report.index},
@@ -93,7 +89,7 @@ class JsonReporter : public Reporter {
          {"status",
           kFileStatusNames[static_cast<std::size_t>(report.status)]}});
     record.Add(report.facts);
-    record.Add({{"findings", std::move(findings)},
+    record.Add({{"findings", Mapped(report.findings, &Finding::Text)},
                 {"warnings", report.warnings},
                 {"error", Datum::OrNull(report.error)},
                 {"exit_code", static_cast<int>(report.exit_code)},
@@ -199,10 +195,9 @@ class CiReporter : public Reporter {
     const auto count = [&](FileStatus status) {
       return std::to_string(totals.Of(status));
     };
-    std::vector<std::string> rules;
-    for (const std::string& rule : rules_) {
-      rules.push_back(Make("rule", {{"rule", rule}}));
-    }
+    const auto rule_text = [&](const std::string& rule) {
+      return Make("rule", {{"rule", rule}});
+    };
     Values values = {{"run", std::to_string(totals.all_files() -
                                             totals.Of(FileStatus::kNotRun))},
                      {"findings", count(FileStatus::kFindings)},
@@ -210,7 +205,7 @@ class CiReporter : public Reporter {
                      {"seconds", Seconds(totals.seconds)},
                      {"coverages", coverages},
                      {"totals", text},
-                     {"rules", Join(rules, between_)},
+                     {"rules", Join(Mapped(rules_, rule_text), between_)},
                      {"files", Join(files_, between_)}};
     values["counts"] = Make("counts", values);
     terminal_.Out(Make("end", values));

@@ -130,15 +130,24 @@ struct Column {
   std::string key = {};
   std::string heading = {};  // in text, TSV and Markdown
   For whom = For::kAll;
+  std::string_view none = "";  // a null in text and TSV
   // How text is laid out. A right-aligned column needs a width, which includes
   // the space before it.
   bool right = false;
-  std::size_t width = 0;       // 0: that of the widest cell, 60 at most
-  bool ragged = false;         // the next column follows the text at once
-  std::string_view none = "";  // a null in text and TSV
-  std::size_t longest = 300;   // bytes of a name; longer ones are cut in text
+  std::size_t width = 0;      // 0: that of the widest cell, 60 at most
+  bool ragged = false;        // the next column follows the text at once
+  std::size_t longest = 300;  // bytes of a name; longer ones are cut in text
   Unit unit = Unit::kPlain;
 };
+
+inline Column NumberColumn(std::string key, std::string_view heading,
+                           std::size_t width, Unit unit = Unit::kPlain) {
+  return {.key = std::move(key),
+          .heading = std::string(heading),
+          .right = true,
+          .width = width,
+          .unit = unit};
+}
 
 struct Table {
   using Row = std::vector<Datum>;  // may end early

@@ -71,21 +71,16 @@ std::string OptionItems(std::span<const OptionRow> rows) {
   return text;
 }
 
-// The fields that also have an order: "layer, line and confidence".
-std::string Ordered() {
-  std::vector<std::string> names;
-  for (const query::FieldInfo& field : query::Fields()) {
-    if (field.ordered) names.push_back(fmt::format("\\fB{}\\fR", field.name));
-  }
-  return Join(names);
-}
-
 std::string Fields() {
+  std::vector<std::string> ordered;
+  for (const query::FieldInfo& field : query::Fields()) {
+    if (field.ordered) ordered.push_back(fmt::format("\\fB{}\\fR", field.name));
+  }
   std::string text =
       ".SH QUERY\nConditions on these fields, joined by \\fBand\\fR, "
       "\\fBor\\fR, \\fBnot\\fR and parentheses. \\fB=\\fR and \\fB!=\\fR "
       "compare; " +
-      Ordered() +
+      Join(ordered) +
       " also take \\fB<\\fR, \\fB<=\\fR, \\fB>\\fR and \\fB>=\\fR; \\fBin (A, "
       "B)\\fR is one of several. \\fB*\\fR matches within a name, \\fB**\\fR "
       "also matches separators.\n";

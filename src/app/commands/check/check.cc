@@ -32,14 +32,13 @@ void CheckModelEntries(const Model& model, bool tagged, Findings& findings) {
             kNo<NodeId>, findings, [](const MetadataEntry&) {});
   const std::string fault = ReadRenames(model).fault;
   if (!fault.empty()) {
-    findings.push_back(
-        {"bad-value", kNo<NodeId>, Quoted(keys::kRenamed) + ": " + fault});
+    findings.Add("bad-value", kNo<NodeId>, "{}: {}", Quoted(keys::kRenamed),
+                 Ours{fault});
   }
   if (tagged && !HasTags(model)) {
-    findings.push_back(
-        {"incomplete-tag", kNo<NodeId>,
-         Message("nodes are tagged, but the model entry {} is missing",
-                 Quoted(keys::kVersion))});
+    findings.Add("incomplete-tag", kNo<NodeId>,
+                 "nodes are tagged, but the model entry {} is missing",
+                 Quoted(keys::kVersion));
   }
 }
 
@@ -49,9 +48,8 @@ class ModuleEntry {
   ModuleEntry(const Model& model, Findings& findings)
       : fault_(ReadModuleTable(model, listed_)), format_(listed_) {
     if (fault_.empty()) return;
-    findings.push_back(
-        {"bad-value", kNo<NodeId>,
-         Message("{}: {}", Quoted(keys::kModules), Short{fault_, 200})});
+    findings.Add("bad-value", kNo<NodeId>, "{}: {}", Quoted(keys::kModules),
+                 Short{fault_, 200});
   }
 
   // What the first node of a module says of it.
@@ -60,19 +58,17 @@ class ModuleEntry {
     if (listed_.facts.empty()) return;
     const ModuleId id = listed_.modules.Find(path);
     if (id == kNo<ModuleId>) {
-      findings.push_back({"missing-module", node,
-                          Message("its module {} is not in {}", ShownPath(path),
-                                  Quoted(keys::kModules))});
+      findings.Add("missing-module", node, "its module {} is not in {}",
+                   ShownPath(path), Quoted(keys::kModules));
       return;
     }
     const std::string_view listed_class = listed_.modules.Class(id);
     const std::string listed_tag = format_.HierarchyTag(id);
     if (class_name == listed_class && tag == listed_tag) return;
-    findings.push_back(
-        {"module-conflict", node,
-         Message("module {} has {} {} here, but {} {} in {}", ShownPath(path),
+    findings.Add("module-conflict", node,
+                 "module {} has {} {} here, but {} {} in {}", ShownPath(path),
                  Quoted(class_name), Quoted(tag), Quoted(listed_class),
-                 Quoted(listed_tag), Quoted(keys::kModules))});
+                 Quoted(listed_tag), Quoted(keys::kModules));
   }
 
  private:
@@ -107,12 +103,11 @@ void CheckEntries(const Model& model, Findings& findings) {
     if (added) {
       listed.Compare(node, at->first, said.first, said.second, findings);
     } else if (said != at->second) {
-      findings.push_back(
-          {"module-conflict", node,
-           Message("module {} has {} {} here, but {} {} at an earlier node",
+      findings.Add("module-conflict", node,
+                   "module {} has {} {} here, but {} {} at an earlier node",
                    ShownPath(at->first), Quoted(said.first),
                    Quoted(said.second), Quoted(at->second.first),
-                   Quoted(at->second.second))});
+                   Quoted(at->second.second));
     }
   }
   CheckModelEntries(model, tagged, findings);
@@ -156,11 +151,10 @@ void CheckStale(const Model& model, const Tagging& tags, Findings& findings) {
         model[model[node].graph].kind == GraphKind::kFunction) {
       continue;
     }
-    findings.push_back(
-        {"stale-tag", node,
-         Message("the tag names {}, but the file now indicates {} ({})",
+    findings.Add("stale-tag", node,
+                 "the tag names {}, but the file now indicates {} ({})",
                  ShownPath(said), ShownPath(is),
-                 EnumToWord(kConfidenceNames, fresh.confidence))});
+                 EnumToWord(kConfidenceNames, fresh.confidence));
   }
 }
 
@@ -169,8 +163,8 @@ void CheckStale(const Model& model, const Tagging& tags, Findings& findings) {
 void CheckTagsByLaws(const Model& model, Tagging& tags, Findings& findings) {
   for (const LawFinding& law : CheckLaws(model, tags)) {
     if (!law.is_breach()) continue;
-    findings.push_back({EnumToWord(kLawNames, law.law), law.node,
-                        LawText(law, tags.modules, tags.tags[law.node])});
+    findings.Add(EnumToWord(kLawNames, law.law), law.node, "{}",
+                 Ours{LawText(law, tags.modules, tags.tags[law.node])});
   }
 }
 
@@ -181,12 +175,10 @@ void CheckModuleCounts(const Sidecar& sidecar, Findings& findings) {
   const auto compare = [&](ModuleId id, std::optional<std::uint64_t> said,
                            std::uint64_t is, std::string_view what) {
     if (!said || *said == is) return;
-    findings.push_back(
-        {"wrong-count", kNo<NodeId>,
-         Message("module {} has {} {}, but the list of nodes has {}; tag the "
+    findings.Add("wrong-count", kNo<NodeId>,
+                 "module {} has {} {}, but the list of nodes has {}; tag the "
                  "model again with --force to write a new sidecar",
-                 tree.Shown(id), WithThousands(*said), what,
-                 WithThousands(is))});
+                 tree.Shown(id), WithThousands(*said), what, WithThousands(is));
   };
   for (const ModuleId id : AllIds<ModuleId>(sidecar.counts.size())) {
     const SidecarCounts& said = sidecar.counts[id];
@@ -208,20 +200,18 @@ void CheckSidecar(const Sidecar& sidecar,
   for (const NodeId node : AllIds<NodeId>(tagging.tags.size())) {
     const Tag& tag = tagging.tags[node];
     if (!tag.tagged() || Index(tag.module) < listed) continue;
-    findings.push_back(
-        {"missing-module", node,
-         Message("its module {} is not in the sidecar's list of modules",
-                 tagging.modules.Shown(tag.module))});
+    findings.Add("missing-module", node,
+                 "its module {} is not in the sidecar's list of modules",
+                 tagging.modules.Shown(tag.module));
   }
   if (!glance) return;
   const Coverage counted = CountTags(tagging);
   const auto compare = [&](std::string_view what, std::uint64_t said,
                            std::uint64_t is) {
     if (said == is) return;
-    findings.push_back(
-        {"wrong-count", kNo<NodeId>,
-         Message("the statistics count {} {}, but the list of nodes has {}",
-                 WithThousands(said), what, WithThousands(is))});
+    findings.Add("wrong-count", kNo<NodeId>,
+                 "the statistics count {} {}, but the list of nodes has {}",
+                 WithThousands(said), what, WithThousands(is));
   };
   compare("nodes", glance->coverage.nodes, counted.nodes);
   compare("tagged nodes", glance->coverage.tagged, counted.tagged);
@@ -241,28 +231,25 @@ void CheckSidecarOf(const Sidecar& sidecar, const Model& model,
                     const Tagging* tags, Findings& findings) {
   if (IsOldFingerprint(sidecar.model.fingerprint)) {
     const bool fits = BelongsTo(sidecar, model);
-    findings.push_back(
-        {"old-fingerprint", kNo<NodeId>,
-         Message("the sidecar is from version 0.1 and its nodes {} the model; "
+    findings.Add("old-fingerprint", kNo<NodeId>,
+                 "the sidecar is from version 0.1 and its nodes {} the model; "
                  "tag the model again",
-                 fits ? "fit" : "do not fit")});
+                 fits ? "fit" : "do not fit");
     if (!fits) return;
   } else if (sidecar.model.fingerprint != Fingerprint(model)) {
-    findings.push_back(
-        {"other-graph", kNo<NodeId>,
-         Message("the sidecar belongs to another graph: fingerprint {} and {}, "
+    findings.Add("other-graph", kNo<NodeId>,
+                 "the sidecar belongs to another graph: fingerprint {} and {}, "
                  "not {} and {}",
                  Quoted(sidecar.model.fingerprint),
                  Count(sidecar.graph.node_count(), "node"),
-                 Quoted(Fingerprint(model)),
-                 Count(model.node_count(), "node"))});
+                 Quoted(Fingerprint(model)), Count(model.node_count(), "node"));
     return;
   }
   if (sidecar.graph.node_count() != model.node_count()) {
-    findings.push_back({"wrong-count", kNo<NodeId>,
-                        Message("the sidecar has {}, but the model has {}",
-                                Count(sidecar.graph.node_count(), "node"),
-                                Count(model.node_count(), "node"))});
+    findings.Add("wrong-count", kNo<NodeId>,
+                 "the sidecar has {}, but the model has {}",
+                 Count(sidecar.graph.node_count(), "node"),
+                 Count(model.node_count(), "node"));
     return;
   }
   if (tags == nullptr) return;
@@ -270,9 +257,8 @@ void CheckSidecarOf(const Sidecar& sidecar, const Model& model,
     const std::string in_file = ModuleOf(*tags, node, "nothing");
     const std::string beside = ModuleOf(sidecar.tagging, node, "nothing");
     if (in_file == beside) continue;
-    findings.push_back({"sidecar-differs", node,
-                        Message("the tag names {}, but the sidecar names {}",
-                                in_file, beside)});
+    findings.Add("sidecar-differs", node,
+                 "the tag names {}, but the sidecar names {}", in_file, beside);
   }
 }
 
@@ -282,7 +268,6 @@ constexpr std::size_t kMostOfRule = 10;
 // Everything that `check` looks at, and what it found.
 struct Checked {
   std::string sidecar;  // the file; empty: none
-  bool in_file = false;
   std::string_view tags_from;
   const Model* file = nullptr;  // null: a sidecar alone, and
   Model graph;                  // ... what it says
@@ -292,16 +277,13 @@ struct Checked {
   const Model& model() const { return file != nullptr ? *file : graph; }
 };
 
-struct ReadSidecarFile {
-  explicit ReadSidecarFile(Bytes bytes)
-      : sidecar(ReadSidecar(bytes)), glance(GlanceAtSidecar(bytes)) {}
-
-  Sidecar sidecar;
-  std::optional<SidecarGlance> glance;
-};
-
-ReadSidecarFile Read(const std::string& path) {
-  return ReadMapped(path, [](Bytes bytes) { return ReadSidecarFile(bytes); });
+// The sidecar in a file, once it is checked in itself.
+Sidecar ReadChecked(const std::string& path, Findings& findings) {
+  return ReadMapped(path, [&](Bytes bytes) {
+    Sidecar sidecar = ReadSidecar(bytes);
+    CheckSidecar(sidecar, GlanceAtSidecar(bytes), findings);
+    return sidecar;
+  });
 }
 
 // The sidecar that is meant, also where it does not fit: that is a finding.
@@ -318,10 +300,9 @@ Checked CheckSidecarAlone(const CheckOptions& options) {
   Checked checked;
   checked.sidecar = options.model;
   checked.tags_from = TaggedModel::kSidecar;
-  ReadSidecarFile read = Read(options.model);
-  CheckSidecar(read.sidecar, read.glance, checked.findings);
-  checked.graph = std::move(read.sidecar.graph);
-  checked.tagging = std::move(read.sidecar.tagging);
+  Sidecar sidecar = ReadChecked(options.model, checked.findings);
+  checked.graph = std::move(sidecar.graph);
+  checked.tagging = std::move(sidecar.tagging);
   return checked;
 }
 
@@ -329,7 +310,6 @@ Checked CheckModel(const CheckOptions& options, const ModelFile& file) {
   const Model& model = file.model();
   Checked checked;
   checked.file = &model;
-  checked.in_file = HasTags(model);
   checked.sidecar = SidecarToCheck(options);
   if (options.verify) {
     for (ReadingDifference& difference :
@@ -339,22 +319,19 @@ Checked CheckModel(const CheckOptions& options, const ModelFile& file) {
     }
   }
   CheckEntries(model, checked.findings);
-  if (checked.in_file) checked.tagging = ReadTagging(model);
+  if (HasTags(model)) checked.tagging = ReadTagging(model);
   // None where only keys for other programs were written.
-  if (CountTags(checked.tagging).tagged == 0) checked.in_file = false;
-  if (checked.in_file) {
+  const bool in_file = CountTags(checked.tagging).tagged > 0;
+  if (in_file) {
     checked.tags_from = TaggedModel::kInFile;
     CheckStale(model, checked.tagging, checked.findings);
   }
   if (!checked.sidecar.empty()) {
-    ReadSidecarFile read = Read(checked.sidecar);
-    CheckSidecar(read.sidecar, read.glance, checked.findings);
-    CheckSidecarOf(read.sidecar, model,
-                   checked.in_file ? &checked.tagging : nullptr,
+    Sidecar sidecar = ReadChecked(checked.sidecar, checked.findings);
+    CheckSidecarOf(sidecar, model, in_file ? &checked.tagging : nullptr,
                    checked.findings);
-    if (!checked.in_file &&
-        read.sidecar.graph.node_count() == model.node_count()) {
-      checked.tagging = std::move(read.sidecar.tagging);
+    if (!in_file && sidecar.graph.node_count() == model.node_count()) {
+      checked.tagging = std::move(sidecar.tagging);
       checked.tags_from = TaggedModel::kSidecar;
     }
   }
@@ -417,10 +394,9 @@ Datum Data(const CheckOptions& options, const Checked& checked) {
 void Report(const CheckOptions& options, const Checked& checked,
             Terminal& terminal) {
   const Coverage coverage = CountTags(checked.tagging);
-  std::vector<Finding> findings;
-  for (const TagFinding& finding : checked.findings) {
-    findings.push_back(Shown(checked, finding));
-  }
+  const auto findings = Mapped(
+      checked.findings,
+      [&](const TagFinding& finding) { return Shown(checked, finding); });
   ReportAlone(options.model, CoverageText(coverage), TaggedMembers(coverage),
               findings,
               coverage.tagged > 0

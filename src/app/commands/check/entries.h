@@ -24,7 +24,14 @@ struct TagFinding {
   NodeId node = kNo<NodeId>;  // kNo: of the model, or of the sidecar
   std::string message;
 };
-using Findings = std::vector<TagFinding>;
+struct Findings : std::vector<TagFinding> {
+  template <typename... Args>
+  void Add(std::string_view rule, NodeId node,
+           message::Format<std::type_identity_t<Args>...> format,
+           const Args&... args) {
+    push_back({rule, node, Message(format, args...)});
+  }
+};
 
 inline constexpr std::array<std::string_view, 16> kNodeKeys = {
     keys::kHierarchyTag, keys::kModule,        keys::kClass,
@@ -52,13 +59,12 @@ void CheckKeys(std::span<const MetadataEntry> entries,
     if (!keys::IsOurs(entry.key)) continue;
     const auto at = std::find(known.begin(), known.end(), entry.key);
     if (at == known.end()) {
-      findings.push_back({"unknown-key", node,
-                          Quoted(entry.key) + " is not a key of onnx-tag"});
+      findings.Add("unknown-key", node, "{} is not a key of onnx-tag",
+                   Quoted(entry.key));
       continue;
     }
     if (++times[static_cast<std::size_t>(at - known.begin())] == 2) {
-      findings.push_back(
-          {"duplicate-key", node, Quoted(entry.key) + " occurs twice"});
+      findings.Add("duplicate-key", node, "{} occurs twice", Quoted(entry.key));
     }
     use(entry);
   }
@@ -91,10 +97,6 @@ class NodeEntries {
   }
 
  private:
-  void Add(std::string_view rule, std::string message) {
-    findings_.push_back({rule, node_, std::move(message)});
-  }
-
   void CheckValue(const MetadataEntry& entry) {
     const std::string_view value = entry.value;
     bool good = true;
@@ -118,8 +120,8 @@ class NodeEntries {
       good = ParseWhole<std::uint32_t>(value).has_value();
     }
     if (!good) {
-      Add("bad-value", Message("{} has the invalid value {}", Quoted(entry.key),
-                               Quoted(value)));
+      findings_.Add("bad-value", node_, "{} has the invalid value {}",
+                    Quoted(entry.key), Quoted(value));
     }
   }
 
@@ -128,12 +130,12 @@ class NodeEntries {
                                        keys::kConfidence, keys::kSource}) {
       // Keys for other programs and lines of code may stand without a tag.
       if (Has(key) || HasNoTag()) continue;
-      Add("incomplete-tag", Message("{} is missing", Quoted(key)));
+      findings_.Add("incomplete-tag", node_, "{} is missing", Quoted(key));
     }
     for (const std::string_view key : Split(Value(keys::kWrote), ',')) {
       if (key.empty() || Has(key)) continue;
-      Add("missing-key", Message("{} is missing, but {} lists it", Quoted(key),
-                                 Quoted(keys::kWrote)));
+      findings_.Add("missing-key", node_, "{} is missing, but {} lists it",
+                    Quoted(key), Quoted(keys::kWrote));
     }
   }
 

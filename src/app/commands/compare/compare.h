@@ -66,7 +66,8 @@ struct TagDifference {
   std::vector<std::string> opsets;  // "ai.onnx 17 -> 18"
   // "input x float32 [1, 3] -> float32 [1, 4]"
   std::vector<std::string> interface;
-  // If weights were compared: pairs of tensors.
+  // If weights were compared: pairs of tensors. Unread are those with values
+  // that are missing or outside the folder of their model.
   std::uint64_t equal_weights = 0;
   std::uint64_t changed_weights = 0;
   std::uint64_t unread_weights = 0;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "app/commands/compare/compare.h"
+#include "app/render/render.h"
 #include "base/parse_number.h"
 #include "base/text.h"
 #include "base/word_list.h"
@@ -73,12 +74,11 @@ std::string ValueText(const Attribute& attribute) {
   if (attribute.real) return fmt::format("{}", *attribute.real);
   if (!attribute.reals.empty()) {
     constexpr std::size_t kMostReals = 16;
-    std::vector<std::string> reals;
-    for (const float real : attribute.reals) {
-      if (reals.size() < kMostReals) reals.push_back(fmt::format("{}", real));
-    }
-    return fmt::format("[{}{}]", Join(reals),
-                       attribute.reals.size() > kMostReals ? ", ..." : "");
+    const std::span<const float> reals(attribute.reals);
+    const auto shown = reals.first(std::min(reals.size(), kMostReals));
+    const auto text = [](float real) { return fmt::format("{}", real); };
+    return fmt::format("[{}{}]", Join(Mapped(shown, text)),
+                       reals.size() > kMostReals ? ", ..." : "");
   }
   return attribute.number ? std::to_string(*attribute.number) : "";
 }
@@ -297,11 +297,10 @@ std::string InterfaceText(const Model& model, ValueId value) {
   const sizes::Fact fact = sizes::ReadRecorded(formulas, info->type);
   std::string text = NamedType(fact.type);
   if (!fact.shape) return text;
-  std::vector<std::string> dims;
-  for (const sizes::Dim dim : *fact.shape) {
-    dims.push_back(dim.IsNumber() ? std::to_string(dim.number()) : "any");
-  }
-  return fmt::format("{} [{}]", text, Join(dims));
+  const auto size = [](sizes::Dim dim) {
+    return dim.IsNumber() ? std::to_string(dim.number()) : "any";
+  };
+  return fmt::format("{} [{}]", text, Join(Mapped(*fact.shape, size)));
 }
 
 void CompareEnds(std::string_view what, const Model& a,

@@ -65,8 +65,10 @@ class WeightFile {
 
 class WeightComparison {
  public:
-  WeightComparison(const ModelFile& a, const ModelFile& b)
-      : a_(a), b_(b), weights_a_(a), weights_b_(b) {}
+  // Counts pairs of weights in `counts`, which must outlive it.
+  WeightComparison(const ModelFile& a, const ModelFile& b,
+                   TagDifference& counts)
+      : a_(a), b_(b), weights_a_(a), weights_b_(b), counts_(counts) {}
 
   // Whether two nodes read weights of equal types and shapes at the same place
   // whose values differ. Each pair of weights is compared once.
@@ -91,12 +93,6 @@ class WeightComparison {
     return differ;
   }
 
-  // Pairs of weights.
-  std::uint64_t equal() const { return equal_; }
-  std::uint64_t changed() const { return changed_; }
-  // With values that are missing or outside the folder of their model.
-  std::uint64_t unread() const { return unread_; }
-
  private:
   bool Compare(ValueId a, ValueId b) {
     const auto [at, fresh] = compared_.try_emplace({a, b}, false);
@@ -106,11 +102,11 @@ class WeightComparison {
     const WeightFiles::Piece piece_x = weights_a_.Read(a, x);
     const WeightFiles::Piece piece_y = weights_b_.Read(b, y);
     if (piece_x.bytes.empty() || piece_y.bytes.empty()) {
-      ++unread_;
+      ++counts_.unread_weights;
       return false;
     }
     at->second = !WeightFiles::HaveSameBytes(piece_x, piece_y);
-    ++(at->second ? changed_ : equal_);
+    ++(at->second ? counts_.changed_weights : counts_.equal_weights);
     return at->second;
   }
 
@@ -119,9 +115,7 @@ class WeightComparison {
   WeightFile weights_a_;
   WeightFile weights_b_;
   std::map<std::pair<ValueId, ValueId>, bool> compared_;
-  std::uint64_t equal_ = 0;
-  std::uint64_t changed_ = 0;
-  std::uint64_t unread_ = 0;
+  TagDifference& counts_;
 };
 
 // ---------------------------------------------------------------- wiring
@@ -272,7 +266,7 @@ class Comparison {
  public:
   Comparison(const TaggedModel& a, const TaggedModel& b, bool weights)
       : a_(a), b_(b) {
-    if (weights) weights_.emplace(*a.file(), *b.file());
+    if (weights) weights_.emplace(*a.file(), *b.file(), result_);
     rows_.emplace_back().untagged = true;
     AddModules(a.tagging(), rows_a_, true);
     AddModules(b.tagging(), rows_b_, false);
@@ -305,11 +299,6 @@ class Comparison {
       result_.interface = CompareInterfaces(a_.model(), b_.model());
     }
     wiring.CompareOutputs(result_.interface);
-    if (weights_) {
-      result_.equal_weights = weights_->equal();
-      result_.changed_weights = weights_->changed();
-      result_.unread_weights = weights_->unread();
-    }
     return std::move(result_);
   }
 

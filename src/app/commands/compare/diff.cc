@@ -57,10 +57,11 @@ std::string WithoutIndices(std::string_view path) {
 
 // "encoder.layer.{0-11}.output": one text for paths that differ in their
 // indices.
-std::string FoldPaths(std::span<const std::string> paths) {
-  if (paths.size() == 1) return paths[0];
-  std::vector<std::vector<std::string_view>> atoms;
-  for (const std::string& path : paths) atoms.push_back(Split(path, '.'));
+template <typename Paths>
+std::string FoldPaths(const Paths& paths) {
+  if (paths.size() == 1) return *paths.begin();
+  const auto atoms =
+      Mapped(paths, [](const std::string& path) { return Split(path, '.'); });
   std::string result;
   std::uint64_t product = 1;
   for (std::size_t place = 0; place < atoms[0].size(); ++place) {
@@ -131,8 +132,8 @@ Facts RowFacts(const DiffRow& row, bool markdown) {
                            : std::string(ShownPath(FoldPaths(row.paths)));
   if (row.paths.size() > 1) module += fmt::format(" ×{}", row.paths.size());
   Facts facts = {
-      {{.heading = "A", .right = true, .width = 6}, row.nodes_a},
-      {{.heading = "B", .right = true, .width = 7}, row.nodes_b},
+      {NumberColumn("", "A", 6), row.nodes_a},
+      {NumberColumn("", "B", 7), row.nodes_b},
       {{.heading = "module"}, std::move(module)},
       {{.heading = "what", .longest = std::string::npos}, row.changes}};
   if (markdown) std::rotate(facts.begin(), facts.begin() + 2, facts.end() - 1);
@@ -206,10 +207,8 @@ std::vector<std::string> FoldMoves(const TaggedModel& a, const TaggedModel& b,
     std::uint64_t count = 0;
     std::string example;
     std::string op;
-    std::vector<std::string> from;
-    std::vector<std::string> to;
-    std::set<std::string> seen_from = {};
-    std::set<std::string> seen_to = {};
+    std::set<std::string> from = {};
+    std::set<std::string> to = {};
   };
   std::vector<std::pair<std::string, Move>> moves;
   std::unordered_map<std::string, std::size_t> index;
@@ -224,24 +223,19 @@ std::vector<std::string> FoldMoves(const TaggedModel& a, const TaggedModel& b,
                        {0,
                         Message("{} {}", b.model().Address(node.b),
                                 Short{b.model()[node.b].name, 100}),
-                        Message("{}", b.model().OpType(node.b)),
-                        {},
-                        {}}});
+                        Message("{}", b.model().OpType(node.b))}});
     }
     Move& move = moves[at->second].second;
     ++move.count;
-    const auto add = [](std::vector<std::string>& paths,
-                        std::set<std::string>& seen, const auto& path) {
-      if (paths.size() < kMostLayers && seen.insert(path).second) {
-        paths.push_back(path);
-      }
-    };
-    add(move.from, move.seen_from, from);
-    add(move.to, move.seen_to, to);
+    if (move.from.size() < kMostLayers) move.from.insert(from);
+    if (move.to.size() < kMostLayers) move.to.insert(to);
   }
   // Stars would hide what is different: only the layers are.
   for (auto& [what, move] : moves) {
-    if (WithoutIndices(move.from[0]) != WithoutIndices(move.to[0])) continue;
+    if (WithoutIndices(*move.from.begin()) !=
+        WithoutIndices(*move.to.begin())) {
+      continue;
+    }
     what = Message("{}: {} -> {}", move.op, FoldPaths(move.from),
                    FoldPaths(move.to));
   }
@@ -249,12 +243,11 @@ std::vector<std::string> FoldMoves(const TaggedModel& a, const TaggedModel& b,
                    [](const auto& x, const auto& y) {
                      return x.second.count > y.second.count;
                    });
-  std::vector<std::string> lines;
-  for (const auto& [what, move] : moves) {
-    lines.push_back(fmt::format("{} {} (in B {})", WithThousands(move.count),
-                                what, move.example));
-  }
-  return lines;
+  return Mapped(moves, [](const auto& row) {
+    const auto& [what, move] = row;
+    return fmt::format("{} {} (in B {})", WithThousands(move.count), what,
+                       move.example);
+  });
 }
 
 // One of the two models, and its sizes.

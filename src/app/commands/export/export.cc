@@ -50,7 +50,7 @@ class Attachment {
       const Role& role = tagging_.roles[tag.role];
       Add(keys::kModule, tree.Shown(tag.module));
       Add(keys::kClass, tree.Class(tag.module));
-      Add(keys::kHierarchyTag, format.HierarchyTag(tag.module));
+      Add(keys::kHierarchyTag, format.HierarchyTag(tag));
       Add(keys::kTagModule, tree.Path(format.TagModule(tag.module)));
       Add(keys::kSemantic, RoleText(role));
       if (role.layer >= 0) Add(keys::kLayer, std::to_string(role.layer));
@@ -277,6 +277,13 @@ class GraphmlWriter {
   }
 
  private:
+  std::string IdOf(ModuleId id) const {
+    return fmt::format("m{}", places_[id]);
+  }
+  static std::string IdOf(NodeId node) {
+    return fmt::format("n{}", Index(node));
+  }
+
   void WriteKey(std::string_view key, std::string_view type) {
     write_(
         fmt::format("<key id=\"{0}\" for=\"node\" attr.name=\"{0}\" "
@@ -289,7 +296,7 @@ class GraphmlWriter {
     const ParameterCounts parameters = model_.parameters();
     const ModuleTree& tree = tagging_.modules;
     for (const ModuleId id : tree.All()) {
-      std::string out = fmt::format("<node id=\"m{}\">", places_[id]);
+      std::string out = fmt::format("<node id=\"{}\">", IdOf(id));
       const std::string path = tree.Path(id);
       AddData(out, "kind", "module");
       AddData(out, "label", path.empty() ? kRootText : tree.Atom(id));
@@ -307,7 +314,7 @@ class GraphmlWriter {
   void Node(NodeId node) {
     const Model& nodes = model_.model();
     const Tag& tag = tagging_.tags[node];
-    std::string out = fmt::format("<node id=\"n{}\">", Index(node));
+    std::string out = fmt::format("<node id=\"{}\">", IdOf(node));
     AddData(out, "kind", "node");
     AddData(out, "label", nodes[node].name);
     AddData(out, "op", nodes.OpType(node));
@@ -318,7 +325,7 @@ class GraphmlWriter {
       const Role& role = tagging_.roles[tag.role];
       AddData(out, "module", tagging_.modules.Path(tag.module));
       AddData(out, "class", tagging_.modules.Class(tag.module));
-      AddData(out, "tag", format_.HierarchyTag(tag.module));
+      AddData(out, "tag", format_.HierarchyTag(tag));
       AddData(out, "role", format_.RolePath(tag.module));
       AddData(out, "type", EnumToWord(kRoleTypeNames, role.type));
       AddData(out, "component", role.component);
@@ -348,18 +355,14 @@ class GraphmlWriter {
     const ModuleTree& tree = tagging_.modules;
     for (const ModuleId id : tree.All()) {
       if (id == ModuleTree::kRoot) continue;
-      Edge("contains", fmt::format("m{}", places_[tree.Parent(id)]),
-           fmt::format("m{}", places_[id]));
+      Edge("contains", IdOf(tree.Parent(id)), IdOf(id));
     }
     for (const NodeId node : model_.model().Nodes()) {
       const Tag& tag = tagging_.tags[node];
-      if (!tag.tagged()) continue;
-      Edge("contains", fmt::format("m{}", places_[tag.module]),
-           fmt::format("n{}", Index(node)));
+      if (tag.tagged()) Edge("contains", IdOf(tag.module), IdOf(node));
     }
     for (const auto& [from, to] : DataEdges(model_.model())) {
-      Edge("data", fmt::format("n{}", Index(from)),
-           fmt::format("n{}", Index(to)));
+      Edge("data", IdOf(from), IdOf(to));
     }
   }
 

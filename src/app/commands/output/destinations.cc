@@ -1,10 +1,10 @@
 #include "app/commands/output/destinations.h"
 
-#include <fmt/core.h>
-
+#include <algorithm>
 #include <filesystem>
 #include <vector>
 
+#include "app/render/render.h"
 #include "file/io/paths.h"
 #include "onnx_tag/error.h"
 
@@ -81,18 +81,11 @@ bool IsUnder(const fs::path& folder, const fs::path& file) {
   return end == folder.end();
 }
 
-bool HasDotDot(const fs::path& path) {
-  for (const fs::path& part : path) {
-    if (part == "..") return true;
-  }
-  return false;
-}
-
 Reach ReachOf(const std::string& model, const std::string& location,
               const std::string& path) {
   const fs::path named = ToPath(location);
   if (location.find('\0') != std::string::npos || named.has_root_path() ||
-      HasDotDot(named)) {
+      std::find(named.begin(), named.end(), "..") != named.end()) {
     return Reach::kOutside;
   }
   if (!IsRegularFile(path)) return Reach::kMissing;
@@ -170,8 +163,7 @@ void CarryExternalData(const ModelFile& file, const std::string& output,
   if (SameFile(ParentFolder(file.path()), folder)) return;
   const std::vector<DataFile> found = FindData(file);
   if (choice == DataChoice::kUnsaid) {
-    std::vector<std::string> names;
-    for (const DataFile& data : found) names.push_back(data.location);
+    const auto names = Mapped(found, &DataFile::location);
     Fail(ErrorKind::kOutput,
          "{}: the weights are in {}; a model in {}/ cannot find them\n  write "
          "the output beside the input, or add --data keep (do not change the "

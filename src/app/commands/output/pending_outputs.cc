@@ -487,24 +487,11 @@ std::uint64_t SizeOf(const std::vector<DataPiece>& pieces) {
 }
 
 std::string_view Deed(PendingOutputs::Fate fate, bool dry_run) {
-  switch (fate) {
-    case PendingOutputs::Fate::kUnchanged:
-      return "unchanged";
-    case PendingOutputs::Fate::kReplaced:
-      return dry_run ? "would replace" : "replaced";
-    case PendingOutputs::Fate::kStreamed:
-    case PendingOutputs::Fate::kCreated:
-    case PendingOutputs::Fate::kUnknown:
-      break;
+  if (fate == PendingOutputs::Fate::kUnchanged) return "unchanged";
+  if (fate == PendingOutputs::Fate::kReplaced) {
+    return dry_run ? "would replace" : "replaced";
   }
   return dry_run ? "would write" : "wrote";
-}
-
-bool PendingOutputs::streams() const {
-  for (const Output& output : outputs_) {
-    if (output.path == "-") return true;
-  }
-  return false;
 }
 
 }  // namespace onnx_tag

@@ -109,7 +109,7 @@ class PendingOutputs {
 
   // Of a path added before; after Judge().
   Fate FateOf(const std::string& path) const;
-  bool streams() const;
+  bool streams() const { return by_path_.contains("-"); }
 
  private:
   struct Output {

@@ -97,11 +97,17 @@ void KernelPlaces::AddSanitized(std::string_view name, NodeId node) {
   sanitized_.emplace(SanitizedHash(name), std::pair(node, name));
 }
 
+std::vector<NodeId> KernelPlaces::OfType(std::vector<NodeId> nodes,
+                                         std::string_view op) const {
+  std::erase_if(nodes,
+                [&](NodeId node) { return model_.model().OpType(node) != op; });
+  return nodes;
+}
+
 // The runtime calls a nameless node "MatMul_12": its operator, and its index,
 // which optimizers leave alone.
 std::vector<NodeId> KernelPlaces::Unnamed(std::string_view name,
                                           std::string_view op) const {
-  if (unnamed_.empty()) return {};
   const std::size_t bar = name.rfind('_');
   if (bar == std::string_view::npos) return {};
   if (op.empty()) op = name.substr(0, bar);
@@ -110,11 +116,7 @@ std::vector<NodeId> KernelPlaces::Unnamed(std::string_view name,
   if (!index) return {};
   const auto at = unnamed_.find(*index);
   if (at == unnamed_.end()) return {};
-  std::vector<NodeId> fitting;
-  for (const NodeId node : at->second) {
-    if (model_.model().OpType(node) == op) fitting.push_back(node);
-  }
-  return fitting;
+  return OfType(at->second, op);
 }
 
 std::vector<NodeId> KernelPlaces::Rewritten(std::string_view name) const {
@@ -171,10 +173,7 @@ std::vector<NodeId> KernelPlaces::NodesOf(std::string_view name,
 KernelPlaces::Place KernelPlaces::Find(const profile::Kernel& kernel) const {
   const std::vector<NodeId> nodes = NodesOf(kernel.name, kernel.op);
   if (nodes.empty()) return {};
-  std::vector<NodeId> fitting;
-  for (const NodeId node : nodes) {
-    if (model_.model().OpType(node) == kernel.op) fitting.push_back(node);
-  }
+  std::vector<NodeId> fitting = OfType(nodes, kernel.op);
   if (fitting.empty()) fitting = nodes;
   // Names that repeat are harmless where all are of one module.
   const auto& tags = model_.tagging().tags;

@@ -38,6 +38,8 @@ class KernelPlaces {
  private:
   using Names = std::unordered_map<std::string_view, std::vector<NodeId>>;
 
+  std::vector<NodeId> OfType(std::vector<NodeId> nodes,
+                             std::string_view op) const;
   std::vector<NodeId> Unnamed(std::string_view name, std::string_view op) const;
   std::vector<NodeId> Rewritten(std::string_view name) const;
   std::vector<NodeId> Sanitized(std::string_view name) const;

@@ -109,7 +109,6 @@ std::vector<ProfileRow> TreeRows(const TaggedModel& model,
   std::vector<std::uint32_t> of_module(tagging.modules.size(),
                                        KernelGroups::kNone);
   KernelGroups groups;
-  std::vector<std::pair<std::size_t, std::uint32_t>> around;  // depth, line
   tree.ForEachRow(ModuleTree::kRoot, {}, [&](const FoldedRow& row) {
     ProfileRow line;
     line.placed = true;
@@ -127,12 +126,9 @@ std::vector<ProfileRow> TreeRows(const TaggedModel& model,
     line.detail += FoundMark(tagging, row);
     const auto number = static_cast<std::uint32_t>(lines.size());
     for (const ModuleId id : row.modules) of_module[Index(id)] = number;
-    while (!around.empty() && around.back().first >= row.depth) {
-      around.pop_back();
-    }
-    groups.parents.push_back(around.empty() ? KernelGroups::kNone
-                                            : around.back().second);
-    around.emplace_back(row.depth, number);
+    groups.parents.push_back(row.above == kNo<ModuleId>
+                                 ? KernelGroups::kNone
+                                 : of_module[Index(row.above)]);
     lines.push_back(std::move(line));
   });
   // A module without a row is in that of the module around it.
@@ -194,11 +190,9 @@ Facts TextFacts(const ProfileRow& row, ProfileKey by,
   const ProfileNumbers& first = row.numbers[0];
   const std::int64_t number = number_of(first);
   Facts facts;
-  const auto add = [&](std::string heading, std::string text) {
-    facts.push_back({{.heading = std::move(heading),
-                      .right = true,
-                      .width = facts.empty() ? 10u : 11u},
-                     std::move(text)});
+  const auto add = [&](std::string_view heading, std::string text) {
+    facts.push_back(
+        {NumberColumn("", heading, facts.empty() ? 10 : 11), std::move(text)});
   };
   const auto add_number = [&](std::string_view heading, std::int64_t value) {
     add(ProfileUnit(heading, report), ProfileNumber(value, report));
@@ -288,11 +282,10 @@ void AddPlacement(const TaggedModel& model, const ProfileReport& report,
   if (placement.fallbacks.empty()) return;
   result.Line("\non {}:", Placement::kCpu);
   Table table;
-  table.columns = {
-      {.heading = ProfileUnit("self", report), .right = true, .width = 10},
-      {.heading = "share", .right = true, .width = 11},
-      {.heading = "kernels", .right = true, .width = 11},
-      {.heading = "module", .ragged = true}};
+  table.columns = {NumberColumn("", ProfileUnit("self", report), 10),
+                   NumberColumn("", "share", 11),
+                   NumberColumn("", "kernels", 11),
+                   {.heading = "module", .ragged = true}};
   constexpr std::size_t kMostFallbacks = 40;
   for (const Placement::Fallback& fallback : placement.fallbacks) {
     if (options.top != 0 && table.rows.size() == kMostFallbacks) break;

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <iterator>
 #include <span>
 
 #include "app/commands/read/modules.h"
@@ -26,19 +25,17 @@ class RequiredModules {
         tree_(tagging.modules),
         with_found_(options.count_structure),
         counts_(tagging, with_found_),
-        glob_(glob) {
-    for (const std::string_view atom : Split(glob, '.')) atoms_.push_back(atom);
-  }
+        glob_(glob),
+        atoms_(Split(glob, '.')) {}
 
   // Empty if the pattern is met.
-  std::vector<std::string> FindMissing() {
+  std::vector<std::string> FindMissing() const {
     // `**` says nothing about lists.
-    if (glob_.find("**") != std::string::npos) {
-      if (!HasMatch()) missing_.push_back(glob_);
-    } else {
-      Check(ModuleTree::kRoot, 0);
+    if (glob_.find("**") == std::string::npos) {
+      return MissingBelow(ModuleTree::kRoot, 0);
     }
-    return std::move(missing_);
+    if (HasMatch()) return {};
+    return {glob_};
   }
 
  private:
@@ -51,32 +48,26 @@ class RequiredModules {
     return false;
   }
 
-  // Whether the rest of the pattern is met below `id`. Adds what is missing.
-  bool Check(ModuleId id, std::size_t place) {
+  // The same for the rest of the pattern.
+  std::vector<std::string> MissingBelow(ModuleId id, std::size_t place) const {
+    std::vector<std::string> missing;
     if (place == atoms_.size()) {
-      if (counts_.Total(id) > 0) return true;
-      missing_.push_back(tree_.Path(id));
-      return false;
+      if (counts_.Total(id) == 0) missing.push_back(tree_.Path(id));
+      return missing;
     }
-    const std::string_view atom = atoms_[place];
     bool any = false;
     bool all = true;
-    const std::size_t before = missing_.size();
-    std::vector<std::string> missing;
     for (const ModuleId child : tree_.Children(id)) {
-      if (!MatchesPattern(atom, tree_.Atom(child), '.')) continue;
+      if (!MatchesPattern(atoms_[place], tree_.Atom(child), '.')) continue;
       if (!with_found_ && tagging_.FindFound(child) != nullptr) continue;
-      const bool met = Check(child, place + 1);
-      any |= met;
-      all &= met || !hierarchy::IsNumeric(tree_.Atom(child));
-      std::move(missing_.begin() + static_cast<std::ptrdiff_t>(before),
-                missing_.end(), std::back_inserter(missing));
-      missing_.resize(before);
+      const std::vector<std::string> below = MissingBelow(child, place + 1);
+      any |= below.empty();
+      all &= below.empty() || !hierarchy::IsNumeric(tree_.Atom(child));
+      missing.insert(missing.end(), below.begin(), below.end());
     }
-    if (any && all) return true;
+    if (any && all) return {};
     if (missing.empty()) missing.push_back(PathWithRest(id, place));
-    std::move(missing.begin(), missing.end(), std::back_inserter(missing_));
-    return false;
+    return missing;
   }
 
   std::string PathWithRest(ModuleId id, std::size_t place) const {
@@ -93,8 +84,7 @@ class RequiredModules {
   const bool with_found_;
   const ModuleCounts counts_;
   const std::string& glob_;
-  std::vector<std::string_view> atoms_;
-  std::vector<std::string> missing_;
+  const std::vector<std::string_view> atoms_;
 };
 
 // The framework of the file, if it is not PyTorch; or "".

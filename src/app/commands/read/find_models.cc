@@ -145,21 +145,13 @@ class Finder {
       std::string path = JoinPath(at.path, entry.name);
       std::string inside = JoinPath(at.inside, entry.name);
       if (Excluded(inside)) continue;
-      switch (entry.kind) {
-        case EntryKind::kLinkToFolder:
-          if (!options_.write.follow) break;
-          [[fallthrough]];
-        case EntryKind::kFolder:
-          below.push_back({std::move(path), std::move(inside)});
-          break;
-        case EntryKind::kFile:
-        case EntryKind::kBrokenLink:
-          if (Wanted(entry.name, inside)) {
-            AddModel(path, JoinPath(folder, at.inside));
-          }
-          break;
-        case EntryKind::kOther:
-          break;
+      if (entry.kind == EntryKind::kFolder ||
+          (entry.kind == EntryKind::kLinkToFolder && options_.write.follow)) {
+        below.push_back({std::move(path), std::move(inside)});
+      } else if ((entry.kind == EntryKind::kFile ||
+                  entry.kind == EntryKind::kBrokenLink) &&
+                 Wanted(entry.name, inside)) {
+        AddModel(path, JoinPath(folder, at.inside));
       }
     }
   }
@@ -175,8 +167,7 @@ class Finder {
 std::vector<std::string> SplitFileList(std::string_view list) {
   const bool lines = list.find('\0') == std::string_view::npos;
   std::vector<std::string> names;
-  for (std::string_view name : Split(list, lines ? '\n' : '\0')) {
-    if (lines && name.ends_with('\r')) name.remove_suffix(1);
+  for (const std::string_view name : lines ? Lines(list) : Split(list, '\0')) {
     if (!name.empty()) names.emplace_back(name);
   }
   return names;

@@ -5,6 +5,7 @@
 #include <array>
 #include <unordered_map>
 
+#include "app/render/render.h"
 #include "base/text.h"
 #include "core/tagging/words.h"
 #include "uses/sizes/formulas.h"
@@ -75,12 +76,11 @@ std::string AmountText(std::uint64_t number, Unit unit) {
 std::string WeightsText(const sizes::ModelSizes& sizes) {
   std::string text = BytesText(sizes.all.bytes);
   if (sizes.bytes_by_type.size() < 2) return text;
-  std::string types;
-  for (const auto& [type, bytes] : sizes.bytes_by_type) {
-    types += fmt::format("{}{} {}", types.empty() ? "" : ", ", type,
-                         BytesText(bytes));
-  }
-  return text + fmt::format(" ({})", types);
+  const auto of_type = [](const auto& row) {
+    return fmt::format("{} {}", row.first, BytesText(row.second));
+  };
+  return text +
+         fmt::format(" ({})", Join(Mapped(sizes.bytes_by_type, of_type)));
 }
 
 std::string FlopsText(const sizes::ModelSizes& sizes) {

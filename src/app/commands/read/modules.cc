@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <span>
 
 #include "base/glob.h"
 #include "base/hash.h"
@@ -32,22 +33,24 @@ namespace {
 // and on a hostile tree the disk.
 constexpr std::size_t kDrawnLevels = 60;
 
-std::string Branch(const std::vector<char>& more, bool last) {
-  std::string text;
-  const std::size_t levels = more.size();
-  const std::size_t drawn = std::min(levels, kDrawnLevels);
-  for (std::size_t i = 0; i + 1 < drawn; ++i) text += more[i] ? "│ " : "  ";
-  if (levels > drawn) return text + fmt::format("…({} levels) ", levels);
-  if (drawn > 0) text += last ? "└ " : "├ ";
-  return text;
-}
-
-std::string Below(const std::vector<char>& more) {
+// `more`: by level, whether siblings follow.
+std::string Below(std::span<const char> more) {
   std::string text;
   for (std::size_t i = 0; i < std::min(more.size(), kDrawnLevels); ++i) {
     text += more[i] ? "│ " : "  ";
   }
   return text;
+}
+
+// The last level is that of the row itself.
+std::string Branch(std::span<const char> more) {
+  const std::size_t levels = more.size();
+  const std::string text =
+      Below(more.first(std::min(levels, kDrawnLevels) - 1));
+  if (levels > kDrawnLevels) {
+    return text + fmt::format("…({} levels) ", levels);
+  }
+  return text + (more.back() ? "├ " : "└ ");
 }
 
 // "0-11" for neighbours, "0…12" where some are missing.
@@ -195,10 +198,9 @@ void FoldedTree::ForEachRow(
     }
     const ModuleId above = level.above;
     const Group group = std::move(level.groups[level.next++]);
-    const bool last = level.next == level.groups.size();
-    more.push_back(!last);
-    use({group.modules, group.label, Branch(more, last), Below(more),
-         levels.size(), above});
+    more.push_back(level.next < level.groups.size());
+    use({group.modules, group.label, Branch(more), Below(more), levels.size(),
+         above});
     if (options.depth && levels.size() >= *options.depth) {
       more.pop_back();
     } else {

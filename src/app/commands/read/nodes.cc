@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "app/render/render.h"
 #include "base/parse_number.h"
 #include "core/hierarchy/name_parts.h"
 #include "core/query/matcher.h"
@@ -37,15 +38,6 @@ bool HasOutput(const Model& model, NodeId node, std::string_view name) {
     if (output != kNo<ValueId> && model.ValueName(output) == name) return true;
   }
   return false;
-}
-
-// The further modules of a fused node.
-std::vector<std::string> OriginsOf(const Tagging& tagging, NodeId node) {
-  std::vector<std::string> paths;
-  for (const Origin& origin : tagging.OriginsOf(node)) {
-    paths.push_back(tagging.modules.Path(origin.module));
-  }
-  return paths;
 }
 
 // Version 0.2 wrote no origins into files.
@@ -88,12 +80,10 @@ NodeId SelectNode(const Model& model, std::string_view selector) {
          "#INDEX or GRAPH#INDEX",
          selector);
   }
-  std::vector<std::string> lines;
-  for (const NodeId node : found) {
-    lines.push_back(Message("{}  {} {}", model.Address(node),
-                            Short{model.OpType(node), 40},
-                            Short{model[node].name, 60}));
-  }
+  const auto lines = Mapped(found, [&](NodeId node) {
+    return Message("{}  {} {}", model.Address(node),
+                   Short{model.OpType(node), 40}, Short{model[node].name, 60});
+  });
   Fail(ErrorKind::kUsage, "'{}' matches {}; choose one:{}", selector,
        Count(found.size(), "node"), Ours{ListLines(lines, kListedNodes)});
 }
@@ -122,7 +112,7 @@ std::vector<Column> NodeTable::Columns() {
           {"name", "name"},
           {"op", "op"},
           {"domain", "domain"},
-          {.key = "module", .heading = "module", .none = "-"},
+          {"module", "module", For::kAll, "-"},
           {"class", "class"},
           {"class_confidence", "class_confidence", For::kJson},
           {"hierarchy_tag", "hierarchy_tag"},
@@ -152,33 +142,31 @@ Table::Row NodeTable::Row(NodeId node) const {
   if (tag.tagged()) {
     const Role& role = tagging_.roles[tag.role];
     const ModuleTree& tree = tagging_.modules;
-    for (Datum value :
-         {Datum::Module(tree.Path(tag.module)),
-          Datum::OrNull(tree.Class(tag.module)),
-          Datum::OrNull(tagging_.ClassConfidenceName(tag.module)),
-          Datum(format_.HierarchyTag(tag)),
-          Datum(tree.Path(format_.TagModule(tag.module))),
-          Datum::OrNull(format_.TagClassConfidence(tag.module)),
-          Datum(format_.RolePath(tag.module)),
-          Datum(EnumToWord(kRoleTypeNames, role.type)),
-          Datum::OrNull(role.component),
-          Datum::OrNull(EnumToWord(kAttentionKindNames, role.attention_kind)),
-          role.layer < 0 ? Datum() : Datum(role.layer),
-          Datum(EnumToWord(kConfidenceNames, role.confidence)),
-          Datum(EnumToWord(kConfidenceNames, tag.confidence)),
-          Datum(EnumToWord(kSourceNames, tag.source)),
-          Datum(EnumToWord(kEvidenceNames, tag.evidence))}) {
-      row.push_back(std::move(value));
-    }
+    row.insert(
+        row.end(),
+        {Datum::Module(tree.Path(tag.module)),
+         Datum::OrNull(tree.Class(tag.module)),
+         Datum::OrNull(tagging_.ClassConfidenceName(tag.module)),
+         format_.HierarchyTag(tag), tree.Path(format_.TagModule(tag.module)),
+         Datum::OrNull(format_.TagClassConfidence(tag.module)),
+         format_.RolePath(tag.module), EnumToWord(kRoleTypeNames, role.type),
+         Datum::OrNull(role.component),
+         Datum::OrNull(EnumToWord(kAttentionKindNames, role.attention_kind)),
+         role.layer < 0 ? Datum() : role.layer,
+         EnumToWord(kConfidenceNames, role.confidence),
+         EnumToWord(kConfidenceNames, tag.confidence),
+         EnumToWord(kSourceNames, tag.source),
+         EnumToWord(kEvidenceNames, tag.evidence)});
   } else {
     row.resize(row.size() + 15);
   }
-  row.emplace_back(OriginsOf(tagging_, node));
+  // The further modules of a fused node.
+  row.push_back(ListOf(tagging_.OriginsOf(node), [&](const Origin& origin) {
+    return tagging_.modules.Path(origin.module);
+  }));
   if (const std::optional<SourceLine> line = tagging_.lines.Of(node)) {
-    row.push_back(LineValue(*line));
-    row.emplace_back(line->file);
-    row.emplace_back(line->line);
-    row.emplace_back(line->function);
+    row.insert(row.end(),
+               {LineValue(*line), line->file, line->line, line->function});
   } else {
     row.resize(row.size() + 4);
   }
@@ -213,11 +201,9 @@ std::string NodeLine(const Model& model, NodeId node, std::string_view why) {
 
 std::vector<std::string> ObstacleLines(const Model& model,
                                        const std::vector<Obstacle>& obstacles) {
-  std::vector<std::string> lines;
-  for (const auto& [node, why] : obstacles) {
-    lines.push_back(NodeLine(model, node, why));
-  }
-  return lines;
+  return Mapped(obstacles, [&](const Obstacle& obstacle) {
+    return NodeLine(model, obstacle.node, obstacle.why);
+  });
 }
 
 Datum NodeValue(const Model& model, NodeId node) {

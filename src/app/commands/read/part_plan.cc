@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "app/commands/read/closed_cut.h"
+#include "app/render/render.h"
 #include "core/tagging/words.h"
 #include "onnx_tag/error.h"
 
@@ -28,12 +29,6 @@ PartPlanner::PartPlanner(const TaggedModel& model, const ModelCosts& costs,
       costs_(0) {
   if (times != nullptr) run_.SetCosts(*times);
   FindBorders();
-}
-
-sizes::PartSweep::Measure PartPlanner::measure() const {
-  return by_ == PlanBy::kWeights  ? sizes::PartSweep::Measure::kWeights
-         : by_ == PlanBy::kMemory ? sizes::PartSweep::Measure::kMemory
-                                  : sizes::PartSweep::Measure::kFlops;
 }
 
 // A part can begin where a module does: at the first of its nodes.
@@ -89,7 +84,10 @@ void PartPlanner::FindBorders() {
 void PartPlanner::Sweep() {
   const std::size_t count = borders_.size();
   costs_ = sizes::PartCosts(count);
-  sizes::PartSweep sweep(run_, measure());
+  using Measure = sizes::PartSweep::Measure;
+  sizes::PartSweep sweep(run_, by_ == PlanBy::kWeights  ? Measure::kWeights
+                               : by_ == PlanBy::kMemory ? Measure::kMemory
+                                                        : Measure::kFlops);
   std::vector<std::size_t> lasts;
   for (std::size_t i = 1; i < count; ++i) lasts.push_back(borders_[i].step);
   lasts.push_back(run_.steps().size());
@@ -102,15 +100,10 @@ void PartPlanner::Sweep() {
   }
 }
 
-std::vector<std::uint64_t> PartPlanner::Across() const {
-  const std::vector<std::uint64_t> crossing = run_.Crossing();
-  std::vector<std::uint64_t> across;
-  for (const Border& border : borders_) across.push_back(crossing[border.step]);
-  return across;
-}
-
 PartPlan PartPlanner::Plan(std::size_t parts) const {
-  const std::vector<std::uint64_t> across = Across();
+  const std::vector<std::uint64_t> crossing = run_.Crossing();
+  const auto across = Mapped(
+      borders_, [&](const Border& border) { return crossing[border.step]; });
   const auto best = sizes::BestPartition(costs_, across, parts);
   PartPlan plan;
   plan.by = by_;
@@ -222,18 +215,13 @@ PartPlanner::Prefix PartPlanner::ModulesWithin(
 }
 
 std::string CostText(PlanBy by, std::uint64_t cost) {
-  switch (by) {
-    case PlanBy::kWeights:
-    case PlanBy::kMemory:
-      return AmountText(cost, Unit::kBytes);
-    case PlanBy::kFlops:
-      return AmountText(cost) + (cost >= sizes::kOver ? "" : " FLOPs");
-    case PlanBy::kTime:  // in microseconds
-      break;
+  if (by == PlanBy::kWeights || by == PlanBy::kMemory) {
+    return AmountText(cost, Unit::kBytes);
   }
-  return cost >= sizes::kOver
-             ? AmountText(cost)
-             : fmt::format("{:.3f} ms", static_cast<double>(cost) / 1000);
+  if (cost >= sizes::kOver) return AmountText(cost);
+  if (by == PlanBy::kFlops) return AmountText(cost) + " FLOPs";
+  // Times are microseconds.
+  return fmt::format("{:.3f} ms", static_cast<double>(cost) / 1000);
 }
 
 std::string PlanText(const PartPlan& plan) {

@@ -60,8 +60,6 @@ class PartPlanner {
     ModuleId module;  // kNo: the start
   };
   void FindBorders();
-  sizes::PartSweep::Measure measure() const;
-  std::vector<std::uint64_t> Across() const;
   PartPlan Plan(std::size_t parts) const;
   void Sweep();
 

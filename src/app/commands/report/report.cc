@@ -60,7 +60,7 @@ class Pages {
     TagOptions wanted;
     wanted.models = {folder};
     wanted.inputs.recursive = true;
-    std::vector<ZooEntry> entries;
+    Datum::List rows;
     std::size_t failed = 0;
     const std::vector<FoundModel> models = FindModels(wanted);
     // --force replaces a file of any kind, and it may hold the weights of a
@@ -74,14 +74,18 @@ class Pages {
       }
     }
     for (const FoundModel& found : models) {
-      entries.push_back(Entry(found));
-      if (entries.back().error.empty()) continue;
-      ++failed;
-      terminal_.Report("{}", Ours{entries.back().error});
+      try {
+        rows.push_back(Row(found));
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::kInput) throw;
+        rows.push_back(ZooRow(NameInside(found), "", error.what(), nullptr));
+        ++failed;
+        terminal_.Report("{}", Ours{error.what()});
+      }
     }
-    Write(Inside("index.html"), ZooReportJson(entries), true);
+    Write(Inside("index.html"), ZooReportJson(std::move(rows)), true);
     if (failed == 0) return;
-    terminal_.Report("{} of {} failed", failed, Count(entries.size(), "model"));
+    terminal_.Report("{} of {} failed", failed, Count(models.size(), "model"));
     result_.exit_code = ExitCode::kSomeFailed;
   }
 
@@ -98,22 +102,17 @@ class Pages {
     return JoinPath(options_.folder, name);
   }
 
-  ZooEntry Entry(const FoundModel& found) {
-    ZooEntry entry;
-    const std::string inside = JoinPath(found.folder, FileName(found.path));
-    try {
-      if (!found.error.empty()) throw Error(ErrorKind::kInput, found.error);
-      const ReportedModel reported = Load(found.path);
-      entry = DescribeForZoo(reported);
-      const std::string page = WithoutOnnx(inside) + ".report.html";
-      Write(Inside(page), ModelReportJson(reported), true);
-      entry.page = page;
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::kInput) throw;
-      entry.error = error.what();
-    }
-    entry.file = inside;
-    return entry;
+  static std::string NameInside(const FoundModel& found) {
+    return JoinPath(found.folder, FileName(found.path));
+  }
+
+  // Writes the page of a model. Returns its row of the index.
+  Datum Row(const FoundModel& found) {
+    if (!found.error.empty()) throw Error(ErrorKind::kInput, found.error);
+    const ReportedModel reported = Load(found.path);
+    const std::string page = WithoutOnnx(NameInside(found)) + ".report.html";
+    Write(Inside(page), ModelReportJson(reported), true);
+    return ZooRow(NameInside(found), page, "", &reported);
   }
 
   void Write(const std::string& path, const std::string& json,
@@ -171,20 +170,6 @@ ReportedModel LoadReported(const std::string& path,
     reported.profile = FileName(profile.file);
   }
   return reported;
-}
-
-ZooEntry DescribeForZoo(const ReportedModel& reported) {
-  const SidecarModel& about = reported.model.about();
-  ZooEntry entry;
-  entry.file = about.file;
-  entry.root_class = reported.model.tagging().root.name;
-  entry.producer = about.producer;
-  entry.dialect = about.dialect;
-  entry.coverage = CountTags(reported.model.tagging());
-  entry.modules = reported.model.tagging().modules.count();
-  entry.has_sums = reported.costs != nullptr;
-  if (reported.costs) entry.sums = reported.costs->sizes.all;
-  return entry;
 }
 
 Result RunReport(const ReportOptions& options, Terminal& terminal) {

@@ -33,26 +33,15 @@ ReportedModel LoadReported(const std::string& path,
                            std::span<const sizes::GivenShape> shapes,
                            const ProfileSource& profile, Terminal& terminal);
 
-// A row of a zoo's page.
-struct ZooEntry {
-  std::string file;
-  std::string page;   // relative to the index; "": none
-  std::string error;  // why
-  std::string root_class;
-  std::string producer;
-  std::string dialect;
-  Coverage coverage;
-  std::uint64_t modules = 0;
-  sizes::Sums sums;
-  bool has_sums = false;
-};
-
-ZooEntry DescribeForZoo(const ReportedModel& reported);
+// A row of a zoo's page. `page` is relative to the index; without a model
+// there is none, and `error` says why.
+Datum ZooRow(const std::string& file, const std::string& page,
+             const std::string& error, const ReportedModel* reported);
 
 std::string ModelReportJson(const ReportedModel& reported);
 std::string CompareReportJson(const ReportedModel& a, const ReportedModel& b,
                               const TagDifference& difference);
-std::string ZooReportJson(std::span<const ZooEntry> entries);
+std::string ZooReportJson(Datum::List rows);
 
 // report_page.cc: the page that a report is: one HTML file with its data
 // inside.

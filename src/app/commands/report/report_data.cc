@@ -248,12 +248,11 @@ class ModelJson {
     std::string text(TypeName(costs_->shapes.TypeOf(value)));
     const std::optional<sizes::Shape>& shape = costs_->shapes.Of(value);
     if (!shape || shape->size() > 16) return text;
-    std::string dims;
-    for (const sizes::Dim dim : *shape) {
-      dims += (dims.empty() ? "" : "×") +
-              sizes::FormulaText(costs_->shapes.formulas(), dim);
-    }
-    if (shape->empty()) dims = "scalar";
+    const auto size = [&](sizes::Dim dim) {
+      return sizes::FormulaText(costs_->shapes.formulas(), dim);
+    };
+    const std::string dims =
+        shape->empty() ? "scalar" : Join(Mapped(*shape, size), "×");
     return text.empty() ? dims : text + " " + dims;
   }
 
@@ -362,26 +361,20 @@ class ModelJson {
 
   // What the columns point to, complete only now.
   void WriteTables() {
-    json_.Key("strings");
-    strings_.WriteFrontCoded(json_);
-    const auto table = [&](std::string_view key, const TextTable& texts) {
-      json_.Key(key);
-      texts.Write(json_);
-    };
-    table("graphs", graphs_);
-    table("words", words_);
-    table("classes", classes_);
-    json_.Key("tags");
-    tags_.WriteFrontCoded(json_);
-    table("reasons", reasons_);
-    table("types", types_);
+    strings_.WriteFrontCoded(json_.Key("strings"));
+    graphs_.Write(json_.Key("graphs"));
+    words_.Write(json_.Key("words"));
+    classes_.Write(json_.Key("classes"));
+    tags_.WriteFrontCoded(json_.Key("tags"));
+    reasons_.Write(json_.Key("reasons"));
+    types_.Write(json_.Key("types"));
     WriteFlops();
     json_.Key("ops").BeginObject();
     json_.Key("name").Strings(op_names_);
     json_.Key("domain").Strings(op_domains_);
     json_.EndObject();
     verdicts_.Write(json_.Key("verdicts"));
-    table("code", code_);
+    code_.Write(json_.Key("code"));
     lines_.Write(json_.Key("lines"));
   }
 
@@ -393,11 +386,12 @@ class ModelJson {
   JsonWriter& json_;
 
   TextTable strings_, graphs_, words_, classes_, tags_, reasons_, types_;
-  TupleTable<3> verdicts_{{"confidence", "source", "reason"}};
-  TupleTable<2> sizes_{{"elements", "bytes"}};
-  TupleTable<2> flops_{{"number", "bits of its formula"}};  // not written so
+  NumberColumns verdicts_ = {{"confidence"}, {"source"}, {"reason"}};
+  NumberColumns sizes_ = {{"elements"}, {"bytes"}};
+  NumberColumns flops_ = {{"number"},
+                          {"bits of its formula"}};  // not written so
   TextTable code_;
-  TupleTable<4> lines_{{"file", "line", "function", "text"}};
+  NumberColumns lines_ = {{"file"}, {"line"}, {"function"}, {"text"}};
   std::map<std::pair<std::string, std::string>, std::int64_t> op_ids_;
   std::vector<std::string> op_names_, op_domains_;
   IdVector<NodeId, std::int64_t> reason_;
@@ -481,26 +475,35 @@ std::string CompareReportJson(const ReportedModel& a, const ReportedModel& b,
                     Datum::List());
 }
 
-std::string ZooReportJson(std::span<const ZooEntry> entries) {
-  const auto row = [](const ZooEntry& entry) {
-    const auto& levels = entry.coverage.by_confidence;
-    return Datum::Object(
-        {{"file", Shortened(entry.file)},
-         {"page", Datum::OrNull(entry.page)},
-         {"error", Datum::OrNull(Shortened(entry.error))},
-         {"root_class", Datum::OrNull(Shortened(entry.root_class))},
-         {"producer", Datum::OrNull(Shortened(entry.producer))},
-         {"dialect", Datum::OrNull(Shortened(entry.dialect))},
-         {"nodes", entry.coverage.nodes},
-         {"by_confidence", Datum::Levels(levels)},
-         {"found", entry.coverage.found()},
-         {"modules", entry.modules},
-         {"parameters", entry.sums.parameters},
-         {"bytes", entry.sums.bytes},
-         {"flops", entry.has_sums ? Datum(entry.sums.flops) : Datum()},
-         {"unknown_flops", entry.sums.unknown_flops}});
-  };
-  return ReportJson("zoo", {}, {}, ListOf(entries, row));
+Datum ZooRow(const std::string& file, const std::string& page,
+             const std::string& error, const ReportedModel* reported) {
+  const bool has_sums = reported != nullptr && reported->costs != nullptr;
+  const auto sums = has_sums ? reported->costs->sizes.all : sizes::Sums();
+  const auto about =
+      reported != nullptr ? reported->model.about() : SidecarModel();
+  const Tagging none;
+  const Tagging& tagging =
+      reported != nullptr ? reported->model.tagging() : none;
+  const Coverage coverage = CountTags(tagging);
+  return Datum::Object(
+      {{"file", Shortened(file)},
+       {"page", Datum::OrNull(page)},
+       {"error", Datum::OrNull(Shortened(error))},
+       {"root_class", Datum::OrNull(Shortened(tagging.root.name))},
+       {"producer", Datum::OrNull(Shortened(about.producer))},
+       {"dialect", Datum::OrNull(Shortened(about.dialect))},
+       {"nodes", coverage.nodes},
+       {"by_confidence", Datum::Levels(coverage.by_confidence)},
+       {"found", coverage.found()},
+       {"modules", reported != nullptr ? tagging.modules.count() : 0},
+       {"parameters", sums.parameters},
+       {"bytes", sums.bytes},
+       {"flops", has_sums ? Datum(sums.flops) : Datum()},
+       {"unknown_flops", sums.unknown_flops}});
+}
+
+std::string ZooReportJson(Datum::List rows) {
+  return ReportJson("zoo", {}, {}, std::move(rows));
 }
 
 }  // namespace onnx_tag

@@ -5,7 +5,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <map>
@@ -101,39 +100,6 @@ class TextTable {
   std::vector<const std::string*> texts_;
 };
 
-// The same for combinations of numbers, which have a key each.
-template <std::size_t kSize>
-class TupleTable {
- public:
-  using Tuple = std::array<std::int64_t, kSize>;
-  explicit TupleTable(const std::array<std::string_view, kSize>& keys)
-      : keys_(keys) {}
-
-  std::int64_t IdOf(const Tuple& tuple) {
-    const auto [at, added] =
-        ids_.try_emplace(tuple, static_cast<std::int64_t>(tuples_.size()));
-    if (added) tuples_.push_back(tuple);
-    return at->second;
-  }
-  std::vector<std::int64_t> Column(std::size_t i) const {
-    std::vector<std::int64_t> column;
-    for (const Tuple& tuple : tuples_) column.push_back(tuple[i]);
-    return column;
-  }
-  void Write(JsonWriter& json) const {
-    json.BeginObject();
-    for (std::size_t i = 0; i < kSize; ++i) {
-      json.Key(keys_[i]).Numbers(Column(i));
-    }
-    json.EndObject();
-  }
-
- private:
-  const std::array<std::string_view, kSize> keys_;
-  std::map<Tuple, std::int64_t> ids_;
-  std::vector<Tuple> tuples_;
-};
-
 // Rows of numbers, written as columns: {"node": [0, 3], "module": [2, 2]}.
 class NumberColumns {
  public:
@@ -148,8 +114,17 @@ class NumberColumns {
     std::size_t i = 0;
     for (const std::int64_t number : row) columns_[i++].push_back(number);
   }
+  // The number of the row, which is added where no IdOf() gave it before.
+  std::int64_t IdOf(std::initializer_list<std::int64_t> row) {
+    const auto [at, added] = ids_.try_emplace(row, size());
+    if (added) Add(row);
+    return at->second;
+  }
   std::int64_t size() const {
     return static_cast<std::int64_t>(columns_[0].size());
+  }
+  const std::vector<std::int64_t>& Column(std::size_t i) const {
+    return columns_[i];
   }
   void WriteMembers(JsonWriter& json) const {
     for (std::size_t i = 0; i < heads_.size(); ++i) {
@@ -170,6 +145,7 @@ class NumberColumns {
  private:
   std::vector<Head> heads_;
   std::vector<std::vector<std::int64_t>> columns_;
+  std::map<std::vector<std::int64_t>, std::int64_t> ids_;
 };
 
 // The number of an enumerator, or of an id.

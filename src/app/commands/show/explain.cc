@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <span>
 #include <unordered_set>
@@ -168,18 +167,12 @@ bool IsLayer(const Model& model, const Tagging& tagging, ModuleId element) {
     }
     products += Describe(FindOp(model.OpType(node)))
                     .kinds.HasAnyOf({OpKind::kProduct, OpKind::kConvolution});
-    switch (tagging.roles[tag.role].type) {
-      case RoleType::kHead:
-        has_head = true;
-        break;
-      case RoleType::kActivation:
-      case RoleType::kConstant:
-      case RoleType::kShape:
-      case RoleType::kQuantization:
-        break;
-      default:
-        has_others = true;
-    }
+    const RoleType type = tagging.roles[tag.role].type;
+    const bool helps =
+        type == RoleType::kActivation || type == RoleType::kConstant ||
+        type == RoleType::kShape || type == RoleType::kQuantization;
+    has_head |= type == RoleType::kHead;
+    has_others |= type != RoleType::kHead && !helps;
   }
   return (has_others || !has_head) &&
          (products > 1 || !tree.Children(element).empty());
@@ -302,13 +295,11 @@ std::string ClassText(const Tagging& tagging, ModuleId module) {
 
 // ---------------------------------------------------------------- the lines
 std::string ValuesText(const Model& model, std::span<const ValueId> values) {
-  std::vector<std::string> names;
-  for (const ValueId value : values) {
+  return Join(Mapped(values, [&](ValueId value) {
     const std::string_view name =
         value == kNo<ValueId> ? "-" : model.ValueName(value);
-    names.push_back(Message("{}", Short{name, 60}));
-  }
-  return Join(names);
+    return Message("{}", Short{name, 60});
+  }));
 }
 
 // "attention/query, self, layer 0 (certain)"

@@ -108,11 +108,9 @@ std::string CountsText(const std::array<std::string_view, kCount>& names,
   }
   std::stable_sort(order.begin(), order.end(),
                    [&](auto a, auto b) { return counts[a] > counts[b]; });
-  std::vector<std::string> words;
-  for (const std::size_t i : order) {
-    words.push_back(fmt::format("{} {}", names[i], WithThousands(counts[i])));
-  }
-  return Join(words);
+  return Join(Mapped(order, [&](std::size_t i) {
+    return fmt::format("{} {}", names[i], WithThousands(counts[i]));
+  }));
 }
 
 // "BertModel (high), or BertEncoder"
@@ -230,8 +228,8 @@ struct Extent {
 
 Extent FindExtent(const View& view) {
   Extent extent;
-  extent.folding.fold = !view.options.unfold && !view.options.nodes;
-  if (view.options.depth) extent.folding.depth = *view.options.depth;
+  extent.folding = {!view.options.unfold && !view.options.nodes,
+                    view.options.depth};
   struct Level {
     std::size_t rows = 0;
     bool doubtful = false;
@@ -316,11 +314,8 @@ Facts TextFacts(const View& view, const ShownRow& row) {
   Facts facts;
   const auto add = [&](std::string_view heading, std::size_t width,
                        Datum value) {
-    facts.push_back({{.heading = std::string(heading),
-                      .right = true,
-                      .width = width,
-                      .unit = Unit::kPercent},
-                     std::move(value)});
+    facts.push_back(
+        {NumberColumn("", heading, width, Unit::kPercent), std::move(value)});
   };
   const ShowBy by = view.options.by;
   if (by == ShowBy::kAll) {
@@ -491,8 +486,7 @@ Facts ModuleFactsOf(const View& view, ModuleId id) {
 // Calls `use` with the facts of each module.
 void ForEachModule(const View& view,
                    const std::function<void(const Facts&)>& use) {
-  FoldOptions all{false, std::nullopt};
-  if (view.options.depth) all.depth = *view.options.depth;
+  const FoldOptions all{false, view.options.depth};
   for (const ModuleId top : view.tops) {
     view.tree.ForEachRow(top, all, [&](const FoldedRow& row) {
       use(ModuleFactsOf(view, row.modules.front()));

@@ -88,12 +88,7 @@ Facts OutcomeFacts(const Outcome& row, std::string_view first) {
       {{"missing", "", For::kJson}, Datum::OrNull(row.missing)}};
   const auto add_text = [&](const std::string& key, std::string_view heading,
                             std::size_t width, Datum value) {
-    facts.push_back({{.key = key,
-                      .heading = std::string(heading),
-                      .whom = key.empty() ? For::kPeople : For::kAll,
-                      .right = true,
-                      .width = width},
-                     std::move(value)});
+    facts.push_back({NumberColumn(key, heading, width), std::move(value)});
   };
   const auto add = [&](const char* key, Datum value) {
     facts.push_back({{key, "", For::kJson}, std::move(value)});

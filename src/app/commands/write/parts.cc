@@ -29,9 +29,7 @@ namespace {
 // Nodes of a model cut out as a model of its own.
 struct CutPart {
   std::string path;
-  std::size_t nodes = 0;
-  std::size_t between = 0;    // nodes that were not asked for and come along
-  std::size_t constants = 0;  // the same, for constants
+  Cut cut;
   std::unique_ptr<edit::WeightPacker> packer;  // null: weights stay apart
   std::unique_ptr<const edit::PartWriter> writer;
   std::vector<std::string> left;  // weights of an older output
@@ -92,7 +90,7 @@ class PartMaker {
 
   // The part of a cut, with what it passes on. Where it cannot be cut out, says
   // why and gives nothing. `name` is for messages.
-  std::optional<CutPart> Make(const Cut& cut, const std::string& name,
+  std::optional<CutPart> Make(Cut cut, const std::string& name,
                               const std::string& path,
                               const Passed& passed = {}) const {
     std::vector<std::string> obstacles =
@@ -107,10 +105,8 @@ class PartMaker {
     }
     CutPart result;
     result.path = path;
-    result.nodes = cut.nodes.size();
-    result.between = cut.between.size();
-    result.constants = cut.constants.size();
-    Write(PartOf(cut, passed), result);
+    result.cut = std::move(cut);
+    Write(PartOf(result.cut, passed), result);
     WarnOfUntyped(file_.path(), result.writer->inputs(), terminal_);
     WarnOfUntyped(file_.path(), result.writer->outputs(), terminal_);
     return result;
@@ -164,18 +160,16 @@ class PartMaker {
 void AddValues(std::string_view title,
                const std::vector<edit::PartValue>& values, Result& result) {
   for (const edit::PartValue& value : values) {
-    std::vector<std::string> dims = {"..."};
-    if (value.type.dims) {
-      dims.clear();
-      for (const protobuf::TensorDim& dim : *value.type.dims) {
-        dims.push_back(dim.number >= 0    ? std::to_string(dim.number)
-                       : dim.name.empty() ? "?"
-                                          : dim.name.substr(0, 100));
-      }
-    }
+    const auto size = [](const protobuf::TensorDim& dim) {
+      return dim.number >= 0    ? std::to_string(dim.number)
+             : dim.name.empty() ? "?"
+                                : dim.name.substr(0, 100);
+    };
+    const auto& dims = value.type.dims;
     result.Line("  {:<8} {}  {}{} [{}]", title, Short{value.name, 200},
                 value.type.sequence ? "sequence of " : "",
-                TypeNameOrUnknown(value.type.element), Join(dims));
+                TypeNameOrUnknown(value.type.element),
+                dims ? Join(Mapped(*dims, size)) : "...");
   }
 }
 
@@ -194,9 +188,9 @@ Datum ValuesValue(const std::vector<edit::PartValue>& values) {
 
 Datum::Members PartMembers(const CutPart& part) {
   return {{"output", part.path},
-          {"nodes", part.nodes},
-          {"added_between", part.between},
-          {"added_constants", part.constants},
+          {"nodes", part.cut.nodes.size()},
+          {"added_between", part.cut.between.size()},
+          {"added_constants", part.cut.constants.size()},
           {"weights", part.writer->weights()},
           {"bytes", part.writer->new_size()},
           {"inputs", ValuesValue(part.writer->inputs())},
@@ -242,9 +236,9 @@ struct Border {
 // below it and depends on an input; the number of nodes if there is none.
 // Exporters put constants, such as copies of shared weights, first.
 IdVector<ModuleId, std::size_t> FirstNodes(const Model& model,
-                                           const Tagging& tagging) {
+                                           const Tagging& tagging,
+                                           const std::vector<bool>& constant) {
   const std::vector<NodeId>& nodes = model[GraphId{0}].nodes;
-  const std::vector<bool> constant = ConstantNodes(model);
   IdVector<ModuleId, std::size_t> first(tagging.modules.size(), nodes.size());
   for (std::size_t i = nodes.size(); i-- > 0;) {
     const Tag& tag = tagging.tags[nodes[i]];
@@ -258,9 +252,11 @@ IdVector<ModuleId, std::size_t> FirstNodes(const Model& model,
 
 // The modules that begin a part, in the order in which they run.
 std::vector<Border> FindBorders(const SplitOptions& options, const Model& model,
-                                const Tagging& tagging) {
+                                const Tagging& tagging,
+                                const std::vector<bool>& constant) {
   std::vector<Border> borders;
-  const IdVector<ModuleId, std::size_t> first = FirstNodes(model, tagging);
+  const IdVector<ModuleId, std::size_t> first =
+      FirstNodes(model, tagging, constant);
   for (const std::string& path : options.at) {
     const ModuleId module = FindModule(tagging.modules, path, options.model);
     if (first[module] == model[GraphId{0}].nodes.size()) {
@@ -283,14 +279,14 @@ std::vector<Border> FindBorders(const SplitOptions& options, const Model& model,
   return borders;
 }
 
-// The part of each node of the main graph: the last border that it is behind,
-// counting what its inputs are behind. So no part needs a later one. A node
-// that no border is before goes into the first part, wherever it stands.
-// Constants are behind no border: each part has its own.
-std::vector<std::size_t> PartsOfNodes(const Model& model,
-                                      const Tagging& tagging,
-                                      const std::vector<Border>& borders,
-                                      const std::vector<bool>& constant) {
+// The nodes of each part. A node of the main graph is in the part of the last
+// border that it is behind, counting what its inputs are behind. So no part
+// needs a later one. A node that no border is before goes into the first part,
+// wherever it stands. Constants are behind no border: they go where they are
+// read.
+std::vector<std::vector<NodeId>> NodesOfParts(
+    const Model& model, const Tagging& tagging,
+    const std::vector<Border>& borders, const std::vector<bool>& constant) {
   IdVector<ModuleId, std::size_t> behind(tagging.modules.size(), 0);
   for (std::size_t i = 0; i < borders.size(); ++i) {
     behind[borders[i].module] = i + 1;
@@ -298,40 +294,27 @@ std::vector<std::size_t> PartsOfNodes(const Model& model,
   PassDown(tagging.modules, behind, [](std::size_t& here, std::size_t around) {
     here = std::max(here, around);
   });
-  std::vector<std::size_t> parts(model.node_count(), 0);
+  std::vector<std::vector<NodeId>> nodes(borders.size() + 1);
+  IdVector<NodeId, std::size_t> parts(model.node_count(), 0);
   const std::vector<NodeId>& main = model[GraphId{0}].nodes;
   for (std::size_t i = 0; i < main.size(); ++i) {
     if (constant[i]) continue;
     const NodeId node = main[i];
-    std::size_t& part = parts[Index(node)];
+    std::size_t& part = parts[node];
     const Tag& tag = tagging.tags[node];
     if (tag.tagged()) part = behind[tag.module];
     for (const ValueId value : edit::ReadsOf(model, node)) {
       const NodeId maker = model.Producer(value);
-      if (maker != kNo<NodeId>) part = std::max(part, parts[Index(maker)]);
+      if (maker != kNo<NodeId>) part = std::max(part, parts[maker]);
     }
-  }
-  return parts;
-}
-
-// The nodes of each part. Constants go where they are read.
-std::vector<std::vector<NodeId>> NodesOfParts(
-    const TaggedModel& tagged, const std::vector<Border>& borders) {
-  const Model& model = tagged.model();
-  const std::vector<bool> constant = ConstantNodes(model);
-  const std::vector<std::size_t> parts =
-      PartsOfNodes(model, tagged.tagging(), borders, constant);
-  std::vector<std::vector<NodeId>> nodes(borders.size() + 1);
-  const std::vector<NodeId>& main = model[GraphId{0}].nodes;
-  for (std::size_t i = 0; i < main.size(); ++i) {
-    if (!constant[i]) nodes[parts[Index(main[i])]].push_back(main[i]);
+    nodes[part].push_back(node);
   }
   return nodes;
 }
 
 // A constant that is a result is in the last part.
-void AddConstantOutputs(const Model& model, std::vector<NodeId>& last) {
-  const std::vector<bool> constant = ConstantNodes(model);
+void AddConstantOutputs(const Model& model, const std::vector<bool>& constant,
+                        std::vector<NodeId>& last) {
   const std::vector<NodeId>& main = model[GraphId{0}].nodes;
   for (std::size_t i = 0; i < main.size(); ++i) {
     const auto outputs = model.Outputs(main[i]);
@@ -395,7 +378,7 @@ Result RunExtract(const ExtractOptions& options, Terminal& terminal) {
     return result;
   }
   result.Line("{}: {}, {}, {}", ShownInput(options.model),
-              ShownPath(options.module), Count(part->nodes, "node"),
+              ShownPath(options.module), Count(part->cut.nodes.size(), "node"),
               Count(part->writer->weights(), "weight"));
   AddValues("input", part->writer->inputs(), result);
   AddValues("output", part->writer->outputs(), result);
@@ -411,6 +394,7 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
   const TaggedModel model = TaggedModel::Load(options, terminal);
   const ModelFile& file = ModelToWrite(model, options.model);
   const std::optional<PartPlan> plan = PlanOf(options, model);
+  const std::vector<bool> constant = ConstantNodes(file.model());
   std::vector<std::string> starts = {""};  // the modules that begin the parts
   std::vector<ModuleId> behind;            // what decides where the cuts are
   std::vector<std::vector<NodeId>> nodes;
@@ -425,11 +409,11 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
     }
   } else {
     const std::vector<Border> borders =
-        FindBorders(options, file.model(), model.tagging());
+        FindBorders(options, file.model(), model.tagging(), constant);
     for (const Border& border : borders) begin_with(border.module);
-    nodes = NodesOfParts(model, borders);
+    nodes = NodesOfParts(file.model(), model.tagging(), borders, constant);
   }
-  AddConstantOutputs(file.model(), nodes.back());
+  AddConstantOutputs(file.model(), constant, nodes.back());
   if (Result refused; !MayRestOn(NodesUnder(model.tagging(), behind), model,
                                  options, terminal, refused)) {
     return refused;
@@ -474,7 +458,7 @@ Result RunSplit(const SplitOptions& options, Terminal& terminal) {
     AddDeed(models[i], options.write, result);
     result.Line("    {}{}, {}, from {}",
                 plan ? CostText(plan->by, plan->parts[i].cost) + ": " : "",
-                Count(parts[i].nodes, "node"),
+                Count(parts[i].cut.nodes.size(), "node"),
                 Count(parts[i].writer->weights(), "weight"),
                 i == 0 ? "the start" : starts[i]);
     Datum part = Datum::Object({{"at", Datum::OrNull(starts[i])}});

@@ -1,5 +1,4 @@
 // Tested by tests/app/commands/refit_test.cc and tests/clients/check_refit.py.
-#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,19 +35,15 @@ struct Refitting {
 
 Table RefitTable(const std::shared_ptr<const Refitting>& refit) {
   Table table;
-  table.columns = {
-      {"tensor", "tensor"},
-      {"fate", "fate"},
-      {.key = "transform", .heading = "transform", .none = "-"},
-      {.heading = "parameter", .whom = For::kPeople, .none = "-"},
-      {.key = "parameters",
-       .heading = "parameters",
-       .whom = For::kPrograms,
-       .none = "-"},
-      {.key = "module", .heading = "module", .none = "-"},
-      {"bytes", "bytes"},
-      {.key = "proof", .heading = "proof", .whom = For::kPrograms, .none = "-"},
-      {.key = "why", .heading = "why", .none = "-"}};
+  table.columns = {{"tensor", "tensor"},
+                   {"fate", "fate"},
+                   {"transform", "transform", For::kAll, "-"},
+                   {"", "parameter", For::kPeople, "-"},
+                   {"parameters", "parameters", For::kPrograms, "-"},
+                   {"module", "module", For::kAll, "-"},
+                   {"bytes", "bytes"},
+                   {"proof", "proof", For::kPrograms, "-"},
+                   {"why", "why", For::kAll, "-"}};
   table.more = [refit](const Table::Use& use) {
     for (const RefitRow& row : refit->plan.rows) {
       const weights::Stored& stored = refit->store.tensors()[row.stored];

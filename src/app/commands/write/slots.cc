@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <set>
 
 #include "app/commands/output/destinations.h"
@@ -176,22 +175,14 @@ class SlotFinder {
   std::map<std::string, std::size_t> by_module_;
 };
 
-Table SlotTable(const std::shared_ptr<const Slots>& slots) {
-  Table table;
-  table.columns = {{.key = "module", .heading = "module"},
-                   {"in", "in"},
-                   {"out", "out"},
-                   {.key = "type", .heading = "type", .width = 8},
-                   {"products", "products"},
-                   {"a", "a", For::kPrograms},
-                   {"b", "b", For::kPrograms}};
-  table.more = [slots](const Table::Use& use) {
-    for (const Slot& slot : slots->list) {
-      use({Datum::Module(slot.module), slot.in, slot.out, TypeName(slot.type),
-           slot.sites.size(), slot.Input("A"), slot.Input("B")});
-    }
-  };
-  return table;
+Facts SlotFacts(const Slot& slot) {
+  return {{{"module", "module"}, Datum::Module(slot.module)},
+          {{"in", "in"}, slot.in},
+          {{"out", "out"}, slot.out},
+          {{.key = "type", .heading = "type", .width = 8}, TypeName(slot.type)},
+          {{"products", "products"}, slot.sites.size()},
+          {{"a", "a", For::kPrograms}, slot.Input("A")},
+          {{"b", "b", For::kPrograms}, slot.Input("B")}};
 }
 
 }  // namespace
@@ -208,25 +199,18 @@ Result LoraSlots(const WeightsOptions& options, Terminal& terminal) {
          options.model, file.model().ir_version(), edit::kLeastIrOfSlots,
          edit::kLeastIrOfSlots);
   }
-  const auto slots =
-      std::make_shared<const Slots>(file.Map([&](const Model& graph) {
-        return SlotFinder(graph, model.tagging()).Find(selection.nodes);
-      }));
+  const Slots slots = file.Map([&](const Model& graph) {
+    return SlotFinder(graph, model.tagging()).Find(selection.nodes);
+  });
   Result result;
   std::vector<NodeId> products;
-  for (const Slot& slot : slots->list) {
+  for (const Slot& slot : slots.list) {
     for (const Slot::Site& site : slot.sites) products.push_back(site.product);
   }
   std::sort(products.begin(), products.end());
-  Datum::List refused;
-  std::vector<std::string> lines;
-  for (const Refused& one : slots->refused) {
-    lines.push_back(Message("{}: {}", ShownPath(one.module), one.why));
-    refused.push_back(Datum::Object({{"module", one.module},
-                                     {"node", file.model().Address(one.node)},
-                                     {"op", file.model().OpType(one.node)},
-                                     {"why", one.why}}));
-  }
+  const auto lines = Mapped(slots.refused, [](const Refused& one) {
+    return Message("{}: {}", ShownPath(one.module), one.why);
+  });
   if (products.empty()) {
     result.Finding(
         "{}: no product of a weight that can have slots is selected{}",
@@ -237,10 +221,10 @@ Result LoraSlots(const WeightsOptions& options, Terminal& terminal) {
     return result;
   }
   edit::GraphEdit edit(file.model());
-  edit::AddSlots(file.model(), slots->list, options.rank, edit,
+  edit::AddSlots(file.model(), slots.list, options.rank, edit,
                  ReleaserOf(file));
   edit.Finish();
-  result.Line("{}: {} at {}", options.model, Count(slots->list.size(), "slot"),
+  result.Line("{}: {} at {}", options.model, Count(slots.list.size(), "slot"),
               Count(products.size(), "product"));
   const std::string path =
       ModelDestination(options.model, options.write, "slots");
@@ -250,7 +234,7 @@ Result LoraSlots(const WeightsOptions& options, Terminal& terminal) {
     result.Line("{} cannot have slots{}", Count(lines.size(), "product"),
                 Ours{ListLines(lines)});
   }
-  const Table table = SlotTable(slots);
+  const Table table = TableOf(slots.list, SlotFacts);
   result.rows.push_back(table);
   result.Line("");
   result.Add(table);
@@ -259,7 +243,12 @@ Result LoraSlots(const WeightsOptions& options, Terminal& terminal) {
        {"output", path},
        {"rank", options.rank == 0 ? Datum() : Datum(options.rank)},
        {"slots", table},
-       {"refused", std::move(refused)}});
+       {"refused", ListOf(slots.refused, [&](const Refused& one) {
+          return Datum::Object({{"module", one.module},
+                                {"node", file.model().Address(one.node)},
+                                {"op", file.model().OpType(one.node)},
+                                {"why", one.why}});
+        })}});
   return result;
 }
 

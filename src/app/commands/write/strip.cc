@@ -54,10 +54,6 @@ std::string RuleOf(const PrivateGroup& group) {
   return rule;
 }
 
-bool IsFinding(const PrivateGroup& group) {
-  return group.kind != PrivateKind::kExternalData;
-}
-
 // "node metadata pkg.torch.onnx.stack_trace", "graph doc_string"
 std::string FieldText(const PrivateGroup& group) {
   return Message("{} {}", group.message, Short{group.field, 100});
@@ -66,7 +62,7 @@ std::string FieldText(const PrivateGroup& group) {
 std::vector<Finding> FindingsOf(const PrivateTexts& texts) {
   std::vector<Finding> findings;
   for (const PrivateGroup& group : texts.groups()) {
-    if (!IsFinding(group)) continue;
+    if (group.kind == PrivateKind::kExternalData) continue;
     findings.push_back(
         {RuleOf(group), group.first_place,
          Message("{} in {} ({}): {}{}", KindName(group), FieldText(group),
@@ -82,18 +78,8 @@ Facts GroupFacts(const PrivateGroup& group) {
       {{"message", "", For::kJson}, group.message},
       {{"field", "", For::kJson}, group.field},
       {{"removable", "", For::kJson}, group.removable},
-      {{.key = "count",
-        .heading = "count",
-        .right = true,
-        .width = 10,
-        .unit = Unit::kThousands},
-       group.count},
-      {{.key = "bytes",
-        .heading = "bytes",
-        .right = true,
-        .width = 12,
-        .unit = Unit::kThousands},
-       group.bytes},
+      {NumberColumn("count", "count", 10, Unit::kThousands), group.count},
+      {NumberColumn("bytes", "bytes", 12, Unit::kThousands), group.bytes},
       {{"", "where"}, FieldText(group) + (group.removable ? "" : " (stays)")},
       {{.key = "example",
         .heading = "for example",

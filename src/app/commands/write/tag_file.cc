@@ -48,11 +48,6 @@ std::string Choices(const TagOptions& options,
                                facts.trace, facts.fx, facts.recording);
 }
 
-// Some strategies tag every class, whatever the user said of granularity.
-bool WritesTorchNn(const MappingOptions& options) {
-  return options.format.torch_nn || FindStrategy(options.strategy).torch_nn;
-}
-
 // Stands in the sidecar for the options that shape the answer and have no
 // field of their own; "" if they are the default.
 std::string OptionsDigest(const TagOptions& options,
@@ -60,14 +55,6 @@ std::string OptionsDigest(const TagOptions& options,
   const std::string choices = Choices(options, facts);
   if (choices == Choices(TagOptions(), {})) return "";
   return DigestOf(choices);
-}
-
-bool SameChoices(const SidecarGlance& glance, const TagOptions& options,
-                 const MappingFacts::Digests& facts) {
-  return glance.version == ToolVersion() &&
-         glance.strategy == options.mapping.strategy &&
-         glance.torch_nn == WritesTorchNn(options.mapping) &&
-         glance.options == OptionsDigest(options, facts);
 }
 
 // What the sidecar of `input` says, where every output is newer than the input
@@ -89,27 +76,21 @@ std::optional<SidecarGlance> CurrentSidecar(
   try {
     std::optional<SidecarGlance> glance =
         GlanceAtSidecar(MappedFile::Open(destinations.sidecar).bytes());
+    const MappingOptions& mapping = options.mapping;
+    // Some strategies tag every class, whatever the user said of granularity.
+    const bool torch_nn =
+        mapping.format.torch_nn || FindStrategy(mapping.strategy).torch_nn;
     if (!glance || glance->model.bytes != read->bytes ||
         glance->model.file != FileName(input) ||
-        !SameChoices(*glance, options, facts)) {
+        glance->version != ToolVersion() ||
+        glance->strategy != mapping.strategy || glance->torch_nn != torch_nn ||
+        glance->options != OptionsDigest(options, facts)) {
       return std::nullopt;
     }
     return glance;
   } catch (const Error&) {
     return std::nullopt;  // to be written anew
   }
-}
-
-// The gates that a model does not meet although it is current: what an earlier
-// run found is found again.
-std::vector<std::string> FindingsOfCurrent(const std::string& sidecar,
-                                           const SidecarGlance& glance,
-                                           const TagOptions& options) {
-  if (options.require_modules.empty()) {
-    return UnmetCounts(glance.coverage, options);
-  }
-  const MappedFile file = MappedFile::Open(sidecar);
-  return UnmetGates(ReadSidecar(file.bytes()).tagging, options);
 }
 
 // Where --skip-current finds nothing to do, the sidecar has the counts.
@@ -123,7 +104,13 @@ bool IsCurrent(const std::string& input, const Destinations& destinations,
   report.coverage = glance->coverage;
   report.dialect = glance->model.dialect;
   report.root_class = glance->root_class;
-  report.findings = FindingsOfCurrent(destinations.sidecar, *glance, options);
+  // What an earlier run found is found again.
+  if (options.require_modules.empty()) {
+    report.findings = UnmetCounts(glance->coverage, options);
+  } else {
+    const MappedFile file = MappedFile::Open(destinations.sidecar);
+    report.findings = UnmetGates(ReadSidecar(file.bytes()).tagging, options);
+  }
   return true;
 }
 

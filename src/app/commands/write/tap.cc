@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -198,14 +197,9 @@ class ModuleValues {
   bool IsMask(ValueId value) const {
     const NodeId maker = model_.Producer(value);
     if (maker == kNo<NodeId> || !tagging_.tags[maker].tagged()) return false;
-    switch (tagging_.roles[tagging_.tags[maker].role].type) {
-      case RoleType::kMask:
-      case RoleType::kShape:
-      case RoleType::kConstant:
-        return true;
-      default:
-        return false;
-    }
+    const RoleType type = tagging_.roles[tagging_.tags[maker].role].type;
+    return type == RoleType::kMask || type == RoleType::kShape ||
+           type == RoleType::kConstant;
   }
 
   void PreferData(Lists& lists) const {
@@ -385,11 +379,11 @@ std::string EncodeTaps(const Taps& taps, const Model& model,
 std::string TypeAndShape(const sizes::Shapes& shapes, ValueId value) {
   std::string text(TypeName(shapes.TypeOf(value)));
   if (!shapes.Of(value)) return text;
-  std::vector<std::string> dims;
-  for (const sizes::Dim dim : *shapes.Of(value)) {
-    dims.push_back(sizes::FormulaText(shapes.formulas(), dim));
-  }
-  return fmt::format("{}{}[{}]", text, text.empty() ? "" : " ", Join(dims));
+  const auto size = [&](sizes::Dim dim) {
+    return sizes::FormulaText(shapes.formulas(), dim);
+  };
+  return fmt::format("{}{}[{}]", text, text.empty() ? "" : " ",
+                     Join(Mapped(*shapes.Of(value), size)));
 }
 
 void AddText(const Taps& taps, const TaggedModel& model,

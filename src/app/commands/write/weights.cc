@@ -32,21 +32,15 @@ Table WeightTable(const std::shared_ptr<const TaggedModel>& model,
   Table table;
   table.columns = {{"initializer", "initializer"},
                    {"graph", "", For::kJson},
-                   {.heading = "parameter", .whom = For::kPeople, .none = "-"},
-                   {.key = "parameters",
-                    .heading = "parameters",
-                    .whom = For::kPrograms,
-                    .none = "-"},
+                   {"", "parameter", For::kPeople, "-"},
+                   {"parameters", "parameters", For::kPrograms, "-"},
                    {"change", "change"},
                    {"", "shape"},
                    {"shape", "", For::kJson},
                    {.key = "type", .heading = "type", .width = 8},
                    {"bytes", "bytes", For::kPrograms},
                    {"external", "", For::kJson},
-                   {.key = "module",
-                    .heading = "module",
-                    .whom = For::kPrograms,
-                    .none = "-"},
+                   {"module", "module", For::kPrograms, "-"},
                    {"confidence", "confidence"},
                    {"why", "why", For::kPrograms}};
   table.more = [model, list](const Table::Use& use) {
@@ -142,16 +136,10 @@ void AddCheck(const weights::CheckResult& check, Result& result) {
 // ---------------------------------------------------------------- --rename
 // What a quantizer appends, as ONNX Runtime does.
 std::string_view Suffix(Change change) {
-  switch (change) {
-    case Change::kQuantized:
-      return "_quantized";
-    case Change::kScale:
-      return "_scale";
-    case Change::kZeroPoint:
-      return "_zero_point";
-    default:
-      return "";
-  }
+  return change == Change::kQuantized   ? "_quantized"
+         : change == Change::kScale     ? "_scale"
+         : change == Change::kZeroPoint ? "_zero_point"
+                                        : "";
 }
 
 // "a.query.weight+a.key.weight": every parameter it holds.
