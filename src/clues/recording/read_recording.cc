@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <unordered_map>
 
 #include "base/text.h"

@@ -1,7 +1,6 @@
 #include "clues/structure/regions.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 namespace onnx_tag::structure {
 namespace {

@@ -1,8 +1,6 @@
 #include "clues/structure/structure.h"
 
-#include <algorithm>
 #include <array>
-#include <map>
 #include <set>
 #include <utility>
 

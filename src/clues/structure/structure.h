@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/graph/graph_facts.h"
 #include "onnx_tag/model.h"

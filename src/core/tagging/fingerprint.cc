@@ -3,8 +3,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include <algorithm>
-
 #include "core/tagging/sidecar.h"
 
 namespace onnx_tag {

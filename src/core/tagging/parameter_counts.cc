@@ -1,6 +1,5 @@
 #include "core/tagging/parameter_counts.h"
 
-#include <algorithm>
 #include <string_view>
 #include <utility>
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "core/graph/function_calls.h"
 #include "onnx_tag/model.h"

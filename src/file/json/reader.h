@@ -17,8 +17,6 @@
 // of version 0.1 and of Python's "surrogateescape", \udc80 to \udcff.
 #pragma once
 
-#include <fmt/core.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>

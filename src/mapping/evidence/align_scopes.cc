@@ -5,7 +5,6 @@
 // that nodes of the scope use have full paths. They vote for the module of the
 // scope and of every enclosing scope. A scope without votes is placed below the
 // module of its parent.
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <unordered_map>

@@ -5,7 +5,6 @@
 // its caller, `encoder_layer_0_query_1__6`, which contains the module. So nodes
 // with one number are one call, and its result names the module.
 #include <algorithm>
-#include <optional>
 #include <string_view>
 #include <vector>
 

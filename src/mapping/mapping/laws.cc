@@ -1,7 +1,5 @@
 #include "mapping/mapping/laws.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <unordered_map>
 

@@ -1,7 +1,6 @@
 // Finds the layer: the index in the first list on the path from the root that
 // has at least two elements of similar structure.
 #include <algorithm>
-#include <functional>
 #include <iterator>
 
 #include "base/jaccard.h"

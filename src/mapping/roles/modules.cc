@@ -1,7 +1,6 @@
 // Finds the purpose of modules from their attribute names and classes, in the
 // context of their ancestors. If these say nothing, operations are used.
 #include <algorithm>
-#include <unordered_map>
 
 #include "base/text.h"
 #include "core/graph/walk.h"

@@ -2,7 +2,6 @@
 // one walk over the nodes, in file order or in reverse order.
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "core/graph/graph_facts.h"

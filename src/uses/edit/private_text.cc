@@ -1,7 +1,6 @@
 // Tested by tests/uses/edit/private_text_test.cc.
 #include "uses/edit/private_text.h"
 
-#include <algorithm>
 #include <optional>
 #include <tuple>
 

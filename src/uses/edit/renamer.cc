@@ -1,7 +1,5 @@
 #include "uses/edit/renamer.h"
 
-#include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "base/text.h"

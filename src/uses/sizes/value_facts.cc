@@ -1,7 +1,5 @@
 #include "uses/sizes/value_facts.h"
 
-#include <algorithm>
-
 #include "base/hash.h"
 #include "base/letters.h"
 #include "file/model/field_kinds.h"

@@ -1,6 +1,5 @@
 // Tested by tests/app/commands/refit_test.cc.
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "base/glob.h"

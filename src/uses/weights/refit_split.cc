@@ -1,5 +1,4 @@
 // Tensors that were merged because their numbers were equal are split again.
-#include <algorithm>
 #include <utility>
 
 #include "core/graph/neighbours.h"

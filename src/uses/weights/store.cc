@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <deque>
 
 #include "core/graph/operators.h"
 #include "file/io/paths.h"

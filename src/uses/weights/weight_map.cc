@@ -1,7 +1,6 @@
 #include "uses/weights/weight_map.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <unordered_map>
 

@@ -1,9 +1,7 @@
 // What is wrong with the tags of a model.
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <unordered_map>
-#include <vector>
 
 #include "app/commands/check/entries.h"
 #include "app/commands/commands.h"

@@ -1,7 +1,6 @@
 // Names that survive the inlining of dynamo_export's functions.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>

@@ -1,6 +1,5 @@
 #include "clues/exporters/tools/original_name.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <utility>

@@ -1,7 +1,6 @@
 #include "generated/common_names.h"
 
 #include <cmath>
-#include <stdexcept>
 #include <string>
 #include <unordered_map>
 

@@ -1,5 +1,4 @@
 // Nodes that use a named parameter belong to its owner.
-#include <algorithm>
 #include <unordered_map>
 
 #include "mapping/ladder/rungs/rung_base.h"

@@ -1,6 +1,5 @@
 #include "uses/sizes/rules/node_view.h"
 
-#include <algorithm>
 #include <numeric>
 
 namespace onnx_tag::sizes {

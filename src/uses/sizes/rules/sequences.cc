@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "uses/sizes/rules/rules.h"
 
