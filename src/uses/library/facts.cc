@@ -74,22 +74,25 @@ OpenedRecording OpenRecording(const std::string& path, std::string_view option,
 
 MappingFacts ReadFacts(const MappingOptions& options) {
   MappingFacts facts;
-  if (const std::string& path = options.hierarchy_file; !path.empty()) {
+  const auto read = [](const std::string& path, std::string& digest,
+                       const auto& use) {
+    if (path.empty()) return;
     ReadNamed(path, [&] {
       const std::string text = ReadWholeFile(path);
-      facts.digests.hierarchy = DigestOf(text);
-      ModuleMap map = ReadModuleMap(text);
-      map.name = path;
-      facts.hierarchy = std::make_shared<const ModuleMap>(std::move(map));
+      digest = DigestOf(text);
+      use(text);
     });
-  }
-  if (const std::string& path = options.rules_file; !path.empty()) {
-    ReadNamed(path, [&] {
-      const std::string text = ReadWholeFile(path);
-      facts.digests.rules = DigestOf(text);
-      facts.rules = std::make_shared<const Rules>(ReadRules(text, path));
-    });
-  }
+  };
+  read(options.hierarchy_file, facts.digests.hierarchy,
+       [&](const std::string& text) {
+         ModuleMap map = ReadModuleMap(text);
+         map.name = options.hierarchy_file;
+         facts.hierarchy = std::make_shared<const ModuleMap>(std::move(map));
+       });
+  read(options.rules_file, facts.digests.rules, [&](const std::string& text) {
+    facts.rules =
+        std::make_shared<const Rules>(ReadRules(text, options.rules_file));
+  });
   // The modules of a recording are facts, whatever else was asked for.
   const auto use_modules = [&](OpenedRecording& opened) {
     if (facts.hierarchy == nullptr) {

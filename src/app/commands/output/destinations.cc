@@ -11,16 +11,13 @@
 namespace onnx_tag {
 namespace {
 
-// `path`, or its name in --out-dir.
-std::string UnderFolder(const std::string& path, const WriteOptions& options,
-                        const std::string& subfolder) {
-  if (options.folder.empty()) return path;
-  return JoinPath(JoinPath(options.folder, subfolder), FileName(path));
-}
-
-// What names of outputs start with.
-std::string Stem(const std::string& input) {
-  return input == "-" ? "stdin" : WithoutOnnx(input);
+// What names of outputs start with: the input's name without its end, in
+// --out-dir.
+std::string Stem(const std::string& input, const WriteOptions& options,
+                 const std::string& subfolder) {
+  const std::string stem = input == "-" ? "stdin" : WithoutOnnx(input);
+  if (options.folder.empty()) return stem;
+  return JoinPath(JoinPath(options.folder, subfolder), FileName(stem));
 }
 
 std::string SidecarDestination(const std::string& input,
@@ -29,13 +26,12 @@ std::string SidecarDestination(const std::string& input,
   if (options.no_sidecar) return "";
   if (!options.sidecar.empty()) return options.sidecar;
   const WriteOptions& write = options.write;
-  if (!write.path.empty()) {
-    return write.path == "-" ? "" : WithoutOnnx(write.path) + ".tags.json";
-  }
+  if (write.path == "-") return "";
+  if (!write.path.empty()) return WithoutOnnx(write.path) + ".tags.json";
   if (input == "-" && write.folder.empty()) {
     return options.sidecar_only ? "-" : "";
   }
-  return UnderFolder(Stem(input) + ".tags.json", write, subfolder);
+  return Stem(input, write, subfolder) + ".tags.json";
 }
 
 }  // namespace
@@ -49,8 +45,7 @@ std::string ModelDestination(const std::string& input,
   if (options.in_place) return input;
   if (!options.path.empty()) return options.path;
   if (input == "-" && options.folder.empty()) return "-";
-  return UnderFolder(Stem(input) + "." + std::string(word) + ".onnx", options,
-                     subfolder);
+  return Stem(input, options, subfolder) + "." + std::string(word) + ".onnx";
 }
 
 Destinations DestinationsOf(const std::string& input, const TagOptions& options,

@@ -57,25 +57,26 @@ std::string OptionsDigest(const TagOptions& options,
   return DigestOf(choices);
 }
 
-// What the sidecar of `input` says, where every output is newer than the input
-// and the sidecar was written for a file of that name and size, with these
-// options, by this version. The fingerprint has no say: a model that was
-// trained again has the same graph.
-std::optional<SidecarGlance> CurrentSidecar(
-    const std::string& input, const Destinations& destinations,
-    const TagOptions& options, const MappingFacts::Digests& facts) {
+// Where --skip-current finds nothing to do, the sidecar has the counts: every
+// output is newer than the input, and the sidecar was written for a file of
+// that name and size, with these options, by this version. The fingerprint has
+// no say: a model that was trained again has the same graph.
+bool IsCurrent(const std::string& input, const Destinations& destinations,
+               const TagOptions& options, const std::string& digest,
+               TagReport& report) {
   const std::optional<FileStamp> read = StampOf(input);
-  const std::optional<FileStamp> written = StampOf(destinations.sidecar);
-  if (!read || !written || written->modified <= read->modified) {
-    return std::nullopt;
-  }
-  if (!options.sidecar_only && !options.write.in_place) {
-    const std::optional<FileStamp> output = StampOf(destinations.model);
-    if (!output || output->modified <= read->modified) return std::nullopt;
+  const auto is_newer = [&](const std::string& output) {
+    const std::optional<FileStamp> written = StampOf(output);
+    return read && written && written->modified > read->modified;
+  };
+  if (!is_newer(destinations.sidecar)) return false;
+  if (!options.sidecar_only && !options.write.in_place &&
+      !is_newer(destinations.model)) {
+    return false;
   }
   try {
-    std::optional<SidecarGlance> glance =
-        GlanceAtSidecar(MappedFile::Open(destinations.sidecar).bytes());
+    const MappedFile file = MappedFile::Open(destinations.sidecar);
+    const std::optional<SidecarGlance> glance = GlanceAtSidecar(file.bytes());
     const MappingOptions& mapping = options.mapping;
     // Some strategies tag every class, whatever the user said of granularity.
     const bool torch_nn =
@@ -84,33 +85,21 @@ std::optional<SidecarGlance> CurrentSidecar(
         glance->model.file != FileName(input) ||
         glance->version != ToolVersion() ||
         glance->strategy != mapping.strategy || glance->torch_nn != torch_nn ||
-        glance->options != OptionsDigest(options, facts)) {
-      return std::nullopt;
+        glance->options != digest) {
+      return false;
     }
-    return glance;
+    // What an earlier run found is found again.
+    report.findings =
+        options.require_modules.empty()
+            ? UnmetCounts(glance->coverage, options)
+            : UnmetGates(ReadSidecar(file.bytes()).tagging, options);
+    report.coverage = glance->coverage;
+    report.dialect = glance->model.dialect;
+    report.root_class = glance->root_class;
   } catch (const Error&) {
-    return std::nullopt;  // to be written anew
+    return false;  // to be written anew
   }
-}
-
-// Where --skip-current finds nothing to do, the sidecar has the counts.
-bool IsCurrent(const std::string& input, const Destinations& destinations,
-               const TagOptions& options, const MappingFacts::Digests& facts,
-               TagReport& report) {
-  const std::optional<SidecarGlance> glance =
-      CurrentSidecar(input, destinations, options, facts);
-  if (!glance) return false;
   report.current = true;
-  report.coverage = glance->coverage;
-  report.dialect = glance->model.dialect;
-  report.root_class = glance->root_class;
-  // What an earlier run found is found again.
-  if (options.require_modules.empty()) {
-    report.findings = UnmetCounts(glance->coverage, options);
-  } else {
-    const MappedFile file = MappedFile::Open(destinations.sidecar);
-    report.findings = UnmetGates(ReadSidecar(file.bytes()).tagging, options);
-  }
   return true;
 }
 
@@ -225,8 +214,9 @@ void TagFile(const std::string& input, const Destinations& destinations,
              const NodeLines& nodes, Terminal& terminal, TagReport& report) {
   report.file = input;
   report.dry_run = options.write.dry_run;
+  const std::string digest = OptionsDigest(options, facts.digests);
   if (options.skip_current &&
-      IsCurrent(input, destinations, options, facts.digests, report)) {
+      IsCurrent(input, destinations, options, digest, report)) {
     return;
   }
   if (input != "-" && IsFolder(input)) {
@@ -237,7 +227,7 @@ void TagFile(const std::string& input, const Destinations& destinations,
   Tagging tagging = file.Map([&](const Model& model) {
     return MapNodes(model, options.mapping, facts);
   });
-  tagging.options = OptionsDigest(options, facts.digests);
+  tagging.options = digest;
   report.warnings = ReadingWarnings(file.model());
   for (std::string& warning : ExternalDataWarnings(file)) {
     report.warnings.push_back(std::move(warning));
