@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <optional>
-#include <string>
 #include <unordered_map>
 
-#include "clues/exporters/dialect_names.h"
 #include "clues/exporters/parameter_name.h"
 #include "clues/exporters/tools/original_name.h"
 #include "core/graph/recurrent.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <queue>
 #include <tuple>
-#include <unordered_map>
 
 #include "base/jaccard.h"
 #include "core/graph/neighbours.h"

@@ -1,6 +1,5 @@
 #include "clues/structure/units.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 

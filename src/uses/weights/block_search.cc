@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <tuple>
 
 #include "file/model/element_types.h"
 #include "file/model/tensor_data.h"

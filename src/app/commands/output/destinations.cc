@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <vector>
 
 #include "app/render/render.h"
 #include "file/io/paths.h"

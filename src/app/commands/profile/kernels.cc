@@ -11,7 +11,6 @@
 #include "core/hierarchy/name_parts.h"
 #include "file/io/mapped_file.h"
 #include "onnx_tag/error.h"
-#include "uses/profile/profile.h"
 
 namespace onnx_tag {
 namespace {

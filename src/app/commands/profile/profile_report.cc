@@ -6,7 +6,6 @@
 #include <map>
 #include <span>
 
-#include "app/commands/profile/kernels.h"
 #include "app/commands/read/modules.h"
 #include "app/commands/read/nodes.h"
 #include "app/render/render.h"

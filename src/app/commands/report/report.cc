@@ -4,7 +4,6 @@
 #include "app/commands/output/destinations.h"
 #include "app/commands/output/pending_outputs.h"
 #include "app/commands/read/find_models.h"
-#include "app/commands/read/tagged_model.h"
 #include "file/io/folder.h"
 #include "file/io/paths.h"
 #include "onnx_tag/error.h"

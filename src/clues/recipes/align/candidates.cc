@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "clues/recipes/book/recipe.h"
-
 namespace onnx_tag::recipes {
 namespace {
 
@@ -137,17 +135,6 @@ void CompareNames(const FileNames& file, Candidate& candidate) {
   }
 }
 
-// A few recipes of each family first. Without names, forty ResNets of one
-// library would hide the ResNet of another library.
-void PutMixedFirst(Candidates& candidates) {
-  constexpr std::size_t kOfFamily = 3;
-  std::map<std::string_view, std::size_t> families;
-  std::stable_partition(
-      candidates.begin(), candidates.end(), [&](const auto& candidate) {
-        return ++families[candidate->recipe.family] <= kOfFamily;
-      });
-}
-
 // Ranks by names and labels. If these are equal (convolutional networks), the
 // length decides.
 double Rank(const Candidate& candidate, const TokenGraph& graph) {
@@ -239,7 +226,6 @@ Candidates RankByNames(const TokenGraph& graph,
                    [&](const auto& a, const auto& b) {
                      return Rank(*a, graph) > Rank(*b, graph);
                    });
-  PutMixedFirst(candidates);
   return candidates;
 }
 

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 
-#include "clues/recipes/align/align.h"
 #include "clues/recipes/tokens/program.h"
 
 namespace onnx_tag::recipes {

@@ -9,9 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
-#include "clues/recipes/align/candidates.h"
 #include "clues/recipes/book/recipe.h"
 #include "clues/recipes/tokens/path.h"
 

@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "base/hash.h"
-#include "base/jaccard.h"
+#include "base/lists.h"
 #include "onnx_tag/interner.h"
 
 namespace onnx_tag::recipes {
@@ -224,40 +224,13 @@ class JumpFinder {
         at->second.end = i + 1;
       }
     }
-    std::map<Path, std::set<std::size_t>> lengths;
-    for (const auto& [list, items] : lists_) {
-      lengths[Generic(list)].insert(items.size());
-    }
-    for (auto at = lists_.begin(); at != lists_.end();) {
-      const bool differ = lengths[Generic(at->first)].size() > 1;
-      at = IsOpen(at->first, at->second, differ) ? std::next(at)
-                                                 : lists_.erase(at);
-    }
-  }
-
-  // Whether the list may have another length in another file: its items are
-  // similar blocks. This is false for a Sequential of conv, relu, conv.
-  bool IsOpen(const Path& list, const Items& items, bool lengths_differ) const {
-    for (const auto& [index, span] : items) {
-      if (!IsBlock(list, span)) return false;
-    }
-    if (lengths_differ || items.size() == 1) return true;
-    std::vector<std::set<Path>> inside;
-    const Path generic = Generic(list);
-    for (const auto& [index, span] : items) {
-      std::set<Path>& paths = inside.emplace_back();
-      for (std::uint32_t i = span.begin; i < span.end; ++i) {
-        const Path* const path = program_.generic[i];
-        if (path == nullptr || !StartsWith(*path, generic)) continue;
-        paths.insert(Rest(*path, list.size() + 1));
-      }
-    }
-    for (std::size_t a = 0; a < inside.size(); ++a) {
-      for (std::size_t b = 0; b < a; ++b) {
-        if (Jaccard(inside[a], inside[b]) >= 0.6) return true;
-      }
-    }
-    return false;
+    // A list of other items has one length in all files: a Sequential of conv,
+    // relu, conv.
+    std::erase_if(lists_, [&](const auto& list) {
+      return AnyIn(list.second, [&](const auto& item) {
+        return !IsBlock(list.first, item.second);
+      });
+    });
   }
 
   // A block has two operations with a weight, or one in a module with

@@ -4,12 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <string_view>
 #include <tuple>
 #include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "clues/exporters/parameter_name.h"
 #include "clues/exporters/tools/original_name.h"
