@@ -9,6 +9,11 @@ namespace onnx_tag {
 // Of a mapped file, of a message in it, of a name.
 using Bytes = std::string_view;
 
+// Where `part` begins in the bytes that it is a view of.
+inline std::uint64_t OffsetIn(Bytes file, Bytes part) {
+  return static_cast<std::uint64_t>(part.data() - file.data());
+}
+
 namespace wire {
 
 using MessageId = std::uint32_t;

@@ -39,6 +39,11 @@ class IdVector {
 
   decltype(auto) operator[](Id id) { return items_[Index(id)]; }
   decltype(auto) operator[](Id id) const { return items_[Index(id)]; }
+  // The item of an id that may be new: those up to it get `value`.
+  decltype(auto) Grown(Id id, const T& value = T()) {
+    if (Index(id) >= items_.size()) items_.resize(Index(id) + 1, value);
+    return items_[Index(id)];
+  }
   std::size_t size() const { return items_.size(); }
   bool empty() const { return items_.empty(); }
   void resize(std::size_t size, const T& value = T()) {

@@ -1,7 +1,5 @@
 #include "onnx_tag/interner.h"
 
-#include <cstring>
-
 #include "base/hash.h"
 
 namespace onnx_tag {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <iterator>
 
 namespace onnx_tag {
@@ -27,6 +28,23 @@ std::size_t CountIn(const List& list, const Is& is) {
 template <typename Item, typename List>
 bool IsAmong(const Item& item, const List& list) {
   return std::find(std::begin(list), std::end(list), item) != std::end(list);
+}
+
+// In the order of `key(item)`, or of the items' member `key`; equal ones keep
+// their order.
+template <typename List, typename Key>
+void SortBy(List& list, const Key& key) {
+  std::stable_sort(std::begin(list), std::end(list),
+                   [&](const auto& a, const auto& b) {
+                     return std::invoke(key, a) < std::invoke(key, b);
+                   });
+}
+
+// In ascending order, each item once.
+template <typename List>
+void SortUnique(List& list) {
+  std::sort(list.begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
 }
 
 }  // namespace onnx_tag

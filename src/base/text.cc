@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -168,13 +167,14 @@ std::string NameLines(std::span<const std::string> names) {
   return ListLines(lines);
 }
 
-std::vector<std::string_view> Split(std::string_view text, char separator) {
+std::vector<std::string_view> Split(std::string_view text,
+                                    std::string_view separator) {
   std::vector<std::string_view> parts;
   for (;;) {
     const std::size_t at = text.find(separator);
     parts.push_back(text.substr(0, at));
     if (at == std::string_view::npos) return parts;
-    text.remove_prefix(at + 1);
+    text.remove_prefix(at + separator.size());
   }
 }
 

@@ -93,7 +93,12 @@ std::string ListLines(std::span<const std::string> lines,
 std::string NameLines(std::span<const std::string> names);
 
 // Splits at every `separator`; "" gives one empty part.
-std::vector<std::string_view> Split(std::string_view text, char separator);
+std::vector<std::string_view> Split(std::string_view text,
+                                    std::string_view separator);
+inline std::vector<std::string_view> Split(std::string_view text,
+                                           char separator) {
+  return Split(text, std::string_view(&separator, 1));
+}
 
 // Its lines, without a carriage return at their end.
 std::vector<std::string_view> Lines(std::string_view text);

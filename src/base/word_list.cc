@@ -1,7 +1,6 @@
 #include "base/word_list.h"
 
-#include <algorithm>
-
+#include "base/lists.h"
 #include "base/text.h"
 
 namespace onnx_tag {
@@ -31,17 +30,15 @@ bool WordList::Has(std::string_view word) const {
 
 // One byte is compared first, because nearly always it is another one.
 bool WordList::HasStartOf(std::string_view text) const {
-  return !text.empty() &&
-         std::any_of(words_.begin(), words_.end(), [&](std::string_view word) {
-           return text[0] == word[0] && text.starts_with(word);
-         });
+  return !text.empty() && AnyIn(words_, [&](std::string_view word) {
+    return text[0] == word[0] && text.starts_with(word);
+  });
 }
 
 bool WordList::HasEndOf(std::string_view text) const {
-  return !text.empty() &&
-         std::any_of(words_.begin(), words_.end(), [&](std::string_view word) {
-           return text.back() == word.back() && text.ends_with(word);
-         });
+  return !text.empty() && AnyIn(words_, [&](std::string_view word) {
+    return text.back() == word.back() && text.ends_with(word);
+  });
 }
 
 }  // namespace onnx_tag

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <exception>
 #include <system_error>
-#include <utility>
 
 namespace onnx_tag {
 

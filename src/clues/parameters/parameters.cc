@@ -6,11 +6,18 @@
 
 #include "clues/exporters/parameter_name.h"
 #include "clues/exporters/tools/original_name.h"
-#include "core/graph/recurrent.h"
 #include "core/hierarchy/name_parts.h"
 
 namespace onnx_tag {
 namespace {
+
+// Whether a parameter is one of torch.nn's recurrent modules, by its name:
+// `weight_hh` of a cell, `weight_hh_l0` of a layer.
+bool IsRecurrent(std::string_view parameter) {
+  const std::string_view atom = hierarchy::LastPart(parameter, '.');
+  return atom.starts_with("weight_ih") || atom.starts_with("weight_hh") ||
+         atom.starts_with("bias_ih") || atom.starts_with("bias_hh");
+}
 
 class ParameterGatherer {
  public:
@@ -345,7 +352,7 @@ class ParameterGatherer {
       calls.alike &= places[id].alike;
       // A recurrent cell runs once a step, on inputs projected in one go, and
       // what it multiplies with its first state, zero, is not exported.
-      if (RecurrentKind(facts_.parameters[id].name) != Recurrent::kNone ||
+      if (IsRecurrent(facts_.parameters[id].name) ||
           facts_.parameters[id].rank > 2) {
         continue;
       }

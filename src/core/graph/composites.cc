@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/lists.h"
 #include "core/graph/neighbours.h"
 
 namespace onnx_tag {
@@ -61,9 +62,7 @@ class CompositeFinder {
   void Add(NodeId node) {
     if (node != kNo<NodeId> && !Has(node)) nodes_.push_back(node);
   }
-  bool Has(NodeId node) const {
-    return std::find(nodes_.begin(), nodes_.end(), node) != nodes_.end();
-  }
+  bool Has(NodeId node) const { return IsAmong(node, nodes_); }
   void Take(Kind kind, NodeId main) {
     for (const NodeId node : nodes_) {
       if (found_.Of(node) != nullptr) return;
@@ -100,20 +99,15 @@ class CompositeFinder {
     return kNo<ValueId>;
   }
   bool Reads(NodeId node, ValueId value) const {
-    const Links::DataOperands operands = links_.DataOperandsOf(node);
-    return std::find(operands.begin(), operands.end(), value) != operands.end();
+    return IsAmong(value, links_.DataOperandsOf(node));
   }
   bool IsReadOnlyInside(NodeId node) const {
     constexpr std::size_t kMostReads = 16;
-    const auto outputs = model_.Outputs(node);
-    if (outputs.empty() || outputs[0] == kNo<ValueId> ||
-        model_[outputs[0]].is_output) {
-      return false;
-    }
-    const auto readers = model_.Consumers(outputs[0]);
+    const ValueId output = FirstOutput(model_, node);
+    if (output == kNo<ValueId> || model_[output].is_output) return false;
+    const auto readers = model_.Consumers(output);
     return readers.size() <= kMostReads &&
-           std::all_of(readers.begin(), readers.end(),
-                       [this](NodeId reader) { return Has(reader); });
+           AllIn(readers, [this](NodeId reader) { return Has(reader); });
   }
 
   // ---- products
@@ -214,30 +208,28 @@ class CompositeFinder {
     if (HasConstant(product)) {
       const NodeId times = Next(product, {Op::kMul});
       if (times == kNo<NodeId> || HasConstant(times)) return;
-      TakeGelu(f, {plus, product}, times, OtherOperand(times, product));
+      TakeGelu(f, plus, product, times, OtherOperand(times, product));
       return;
     }
     const ValueId other = OtherOperand(product, plus);
     const NodeId half = Next(product, {Op::kMul});
     if (half != kNo<NodeId> && HasConstant(half) &&
-        TakeGelu(f, {plus, product}, half, other)) {
+        TakeGelu(f, plus, product, half, other)) {
       return;
     }
     const NodeId halved = links_.Producer(product, other, {Op::kMul, Op::kDiv});
     if (halved != kNo<NodeId> && HasConstant(halved) &&
         Next(halved, {Op::kMul}) == product &&
-        TakeGelu(f, {plus, product}, halved,
+        TakeGelu(f, plus, product, halved,
                  links_.DataOperandsOf(halved).first())) {
       return;
     }
-    TakeGelu(f, {plus, product}, kNo<NodeId>, other);
+    TakeGelu(f, plus, product, kNo<NodeId>, other);
   }
 
   // The recipe book expects the nodes in this order.
-  bool TakeGelu(NodeId f, std::initializer_list<NodeId> after, NodeId half,
-                ValueId x) {
-    Begin({f});
-    for (const NodeId node : after) Add(node);
+  bool TakeGelu(NodeId f, NodeId plus, NodeId product, NodeId half, ValueId x) {
+    Begin({f, plus, product});
     const auto before = static_cast<std::ptrdiff_t>(nodes_.size());
     if (x == kNo<ValueId> || !AddArithmetic(f, x)) return false;
     // x (1 + tanh x) is something else.

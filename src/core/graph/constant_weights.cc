@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/graph/neighbours.h"
 #include "core/graph/operators.h"
 #include "file/model/attributes.h"
 #include "file/model/tensor_data.h"
@@ -38,21 +39,17 @@ std::vector<ConstantWeight> FindConstantWeights(const Model& model) {
     return weights;
   const Operators ops(model);
   for (const NodeId node : model.Nodes()) {
-    const std::span<const ValueId> outputs = model.Outputs(node);
-    if (ops[node] != Op::kConstant || outputs.empty() ||
-        outputs[0] == kNo<ValueId>) {
-      continue;
-    }
+    const ValueId output = FirstOutput(model, node);
+    if (ops[node] != Op::kConstant || output == kNo<ValueId>) continue;
     const auto attribute = FindAttribute(model.NodeBytes(node), "value");
     if (!attribute || attribute->tensor.empty()) continue;
     TensorType type = ReadTensorType(attribute->tensor);
     const std::uint64_t elements = CountElements(type.dims);
     if (elements < 2 || !IsWeightType(type.data_type) ||
-        IsSetting(model, ops, outputs[0])) {
+        IsSetting(model, ops, output)) {
       continue;
     }
-    weights.push_back(
-        {outputs[0], type.data_type, std::move(type.dims), elements});
+    weights.push_back({output, type.data_type, std::move(type.dims), elements});
   }
   return weights;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/lists.h"
 #include "core/graph/order.h"
 
 namespace onnx_tag {
@@ -87,9 +88,8 @@ bool DataValues::Visit(const Operators& ops, NodeId node) {
 }
 
 bool DataValues::IsMadeBy(NodeId node) const {
-  const auto outputs = model_.Outputs(node);
-  return std::any_of(outputs.begin(), outputs.end(),
-                     [&](ValueId output) { return Contains(output); });
+  return AnyIn(model_.Outputs(node),
+               [&](ValueId output) { return Contains(output); });
 }
 
 }  // namespace onnx_tag

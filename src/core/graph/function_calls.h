@@ -29,6 +29,12 @@ class FunctionCalls {
   const std::vector<Call>& calls() const { return calls_; }
   // The function that the node calls; kNo: none.
   FunctionId Of(NodeId node) const;
+  // The body of that function; kNo: none.
+  GraphId BodyOf(const Model& model, NodeId node) const {
+    const FunctionId id = Of(node);
+    return id == kNo<FunctionId> ? kNo<GraphId>
+                                 : model.functions()[Index(id)].body;
+  }
   // The first in file order; kNo if nobody calls the function.
   NodeId FirstCall(FunctionId id) const { return first_call_[id]; }
 

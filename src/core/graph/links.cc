@@ -5,13 +5,6 @@
 #include "core/graph/neighbours.h"
 
 namespace onnx_tag {
-namespace {
-
-bool IsOneOf(Op op, std::initializer_list<Op> ops) {
-  return std::find(ops.begin(), ops.end(), op) != ops.end();
-}
-
-}  // namespace
 
 Links::Links(const Model& model, const Operators& ops, const DataValues& data)
     : model_(model), ops_(ops), data_(data) {
@@ -44,7 +37,7 @@ ValueId Links::Source(ValueId value) const {
 NodeId Links::Producer(NodeId reader, ValueId value,
                        std::initializer_list<Op> ops) const {
   const NodeId node = ProducerOf(model_, Source(value));
-  return node != kNo<NodeId> && IsOneOf(ops_[node], ops) &&
+  return node != kNo<NodeId> && ops_.Is(node, ops) &&
                  model_[node].graph == model_[reader].graph &&
                  data_.IsMadeBy(node)
              ? node
@@ -52,9 +45,7 @@ NodeId Links::Producer(NodeId reader, ValueId value,
 }
 
 NodeId Links::NextReader(NodeId node) const {
-  const auto outputs = model_.Outputs(node);
-  const NodeId only =
-      outputs.empty() ? kNo<NodeId> : OnlyConsumer(model_, outputs[0]);
+  const NodeId only = OnlyConsumer(model_, FirstOutput(model_, node));
   return only == kNo<NodeId> || model_[only].graph != model_[node].graph
              ? kNo<NodeId>
              : only;
@@ -66,7 +57,7 @@ NodeId Links::OnlyReader(NodeId node, std::initializer_list<Op> ops) const {
   if (!source_.empty() && only != kNo<NodeId> && IsTransparent(only)) {
     only = reader_through_[only];
   }
-  return IsOneOf(ops_[only], ops) ? only : kNo<NodeId>;
+  return ops_.Is(only, ops) ? only : kNo<NodeId>;
 }
 
 std::span<const ValueId> Links::Operands(NodeId node) const {

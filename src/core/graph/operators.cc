@@ -1,6 +1,6 @@
 #include "core/graph/operators.h"
 
-#include <algorithm>
+#include "base/lists.h"
 
 namespace onnx_tag {
 namespace {
@@ -47,8 +47,7 @@ Operators::Operators(const Model& model) : ops_(model.node_count()) {
   IdVector<NameId, Op> by_name;
   for (const NodeId node : model.Nodes()) {
     const NameId name = model[node].op_type;
-    if (Index(name) >= by_name.size()) by_name.resize(Index(name) + 1, kUnread);
-    Op& op = by_name[name];
+    Op& op = by_name.Grown(name, kUnread);
     if (op == kUnread) op = FindOp(model.Name(name));
     ops_[node] =
         DependsOnDomain(op) ? FindOp(model.Name(name), model.Domain(node)) : op;
@@ -56,8 +55,7 @@ Operators::Operators(const Model& model) : ops_(model.node_count()) {
 }
 
 bool Operators::HasAny(OpKinds kinds) const {
-  return std::any_of(ops_.begin(), ops_.end(),
-                     [&](Op op) { return Describe(op).kinds.HasAnyOf(kinds); });
+  return AnyIn(ops_, [&](Op op) { return Describe(op).kinds.HasAnyOf(kinds); });
 }
 
 }  // namespace onnx_tag

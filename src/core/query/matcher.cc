@@ -10,7 +10,6 @@
 #include "base/letters.h"
 #include "base/parse_number.h"
 #include "base/text.h"
-#include "core/query/parser.h"
 #include "core/tagging/words.h"
 #include "onnx_tag/query.h"
 

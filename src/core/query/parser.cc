@@ -4,13 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <map>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/glob.h"
+#include "base/lists.h"
 #include "base/parse_number.h"
 #include "base/text.h"
 #include "base/word_list.h"
@@ -46,14 +43,11 @@ class Lexer {
   // `text` must outlive it.
   explicit Lexer(std::string_view text) : text_(text) {}
 
-  // Throws Error(kUsage) if a quote is not closed.
-  Lexeme Next() { return Read("()=!<>,\"'"); }
-  // The same after an operator: a word ends at a blank, a comma or a
-  // parenthesis only.
-  Lexeme NextValue() { return Read("(),"); }
+  // A word ends at a blank, and at one of `stops`. Throws Error(kUsage) if a
+  // quote is not closed.
+  Lexeme Next(std::string_view stops);
 
  private:
-  Lexeme Read(std::string_view stops);
   Lexeme Quoted();
 
   std::string_view text_;
@@ -67,10 +61,8 @@ Short Whole(std::string_view text) { return {text, text.size() + 1}; }
 
 // The width of `text` on a terminal, in columns.
 std::size_t Columns(std::string_view text) {
-  const std::string printed = Message("{}", Whole(text));
-  return static_cast<std::size_t>(
-      std::count_if(printed.begin(), printed.end(),
-                    [](char c) { return (c & 0xc0) != 0x80; }));
+  return CountIn(Message("{}", Whole(text)),
+                 [](char c) { return (c & 0xc0) != 0x80; });
 }
 
 // Throws Error(kUsage) with the message, the query, and a caret under the
@@ -106,7 +98,7 @@ Lexeme Lexer::Quoted() {
   FailAt(text_, begin, begin + 1, "missing closing quote");
 }
 
-Lexeme Lexer::Read(std::string_view stops) {
+Lexeme Lexer::Next(std::string_view stops) {
   at_ = std::min(text_.find_first_not_of(kBlanks, at_), text_.size());
   const std::size_t begin = at_;
   if (at_ == text_.size()) return {LexemeKind::kEnd, "", begin, begin};
@@ -160,8 +152,9 @@ class Parser {
   bool IsWord(std::string_view word) const {
     return now_.kind == LexemeKind::kWord && now_.text == word;
   }
-  void Advance() { now_ = lexer_.Next(); }
-  void AdvanceToValue() { now_ = lexer_.NextValue(); }
+  void Advance() { now_ = lexer_.Next("()=!<>,\"'"); }
+  // After an operator: a value may have its characters.
+  void AdvanceToValue() { now_ = lexer_.Next("(),"); }
 
   [[noreturn]] void Complain(const std::string& what) const {
     FailAt(result_.text, now_.begin, now_.end, what);
@@ -312,8 +305,7 @@ class Parser {
       Complain(fmt::format("missing value for {}", info.name));
     }
     Check(info, condition);
-    condition.values.push_back(
-        {now_.text, now_.kind == LexemeKind::kQuoted, now_.begin});
+    condition.values.push_back({now_.text, now_.kind == LexemeKind::kQuoted});
     condition.end = now_.end;
     Advance();
   }
@@ -341,10 +333,7 @@ class Parser {
     }
     if (info.words.empty()) return;
     if (!quoted && equal && HasWildcards(now_.text)) return;
-    if (std::find(info.words.begin(), info.words.end(), now_.text) !=
-        info.words.end()) {
-      return;
-    }
+    if (IsAmong(now_.text, info.words)) return;
     Complain(Message("'{}' is not a valid {}{}", now_.text, info.name,
                      DidYouMean(now_.text, info.words,
                                 "; valid values: " + Join(info.words))));
@@ -384,7 +373,7 @@ std::span<const FieldInfo> Fields() {
     for (const auto& row : RowsOf(kQueryFields, "field")) {
       const std::vector<std::string_view> flags = Split(row[2], ',');
       const auto has = [&](std::string_view flag) {
-        return std::find(flags.begin(), flags.end(), flag) != flags.end();
+        return IsAmong(flag, flags);
       };
       all.push_back({.field = static_cast<Field>(all.size()),
                      .name = row[0],

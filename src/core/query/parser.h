@@ -44,11 +44,9 @@ enum class Operator : std::uint8_t {
   kGreaterEqual
 };
 
-// A value of the query, with its place in the text.
 struct Value {
   std::string text;
-  bool quoted = false;    // if true, `*` and `none` have no special meaning
-  std::size_t place = 0;  // in the query's text
+  bool quoted = false;  // if true, `*` and `none` have no special meaning
 };
 
 // One comparison. A node matches if it matches any of the values. `!=` and `not

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <span>
-#include <string_view>
-#include <unordered_set>
 
 #include "base/text.h"
 #include "core/hierarchy/name_parts.h"

@@ -44,8 +44,9 @@ void NodeJson::AddMembers(NodeId node, JsonWriter& json) {
   json.Key("name").String(model_[node].name);
   json.Key("op").String(model_.OpType(node));
   json.Key("domain").String(model_.Domain(node));
-  AddValues(model_.Inputs(node), json.Key("inputs"));
-  AddValues(model_.Outputs(node), json.Key("outputs"));
+  const auto name_of = [&](ValueId value) { return model_.ValueName(value); };
+  json.Key("inputs").Strings(model_.Inputs(node), name_of);
+  json.Key("outputs").Strings(model_.Outputs(node), name_of);
   const Tag& tag = tagging_.tags[node];
   if (tag.tagged()) {
     AddTag(node, tag, json);
@@ -96,18 +97,13 @@ void NodeJson::AddTag(NodeId node, const Tag& tag, JsonWriter& json) {
   json.Key("confidence").String(EnumToWord(kConfidenceNames, tag.confidence));
   json.Key("source").String(EnumToWord(kSourceNames, tag.source));
   json.Key("evidence").String(EnumToWord(kEvidenceNames, tag.evidence));
-  json.Key("origins").BeginArray();
-  for (const Origin& origin : tagging_.OriginsOf(node)) {
-    json.String(tagging_.modules.Path(origin.module));
-  }
-  json.EndArray();
+  AddOrigins(tagging_, node, json.Key("origins"));
 }
 
-void NodeJson::AddValues(std::span<const ValueId> values,
-                         JsonWriter& json) const {
-  json.BeginArray();
-  for (const ValueId value : values) json.String(model_.ValueName(value));
-  json.EndArray();
+void AddOrigins(const Tagging& tagging, NodeId node, JsonWriter& json) {
+  json.Strings(tagging.OriginsOf(node), [&](const Origin& origin) {
+    return tagging.modules.Path(origin.module);
+  });
 }
 
 // Tested by tests/core/tagging/source_lines_test.cc.

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -28,7 +27,6 @@ class NodeJson {
  private:
   void AddTag(NodeId node, const Tag& tag, JsonWriter& json);
   void AddLines(NodeId node, JsonWriter& json) const;
-  void AddValues(std::span<const ValueId> values, JsonWriter& json) const;
 
   const Model& model_;
   const Tagging& tagging_;
@@ -41,6 +39,9 @@ class NodeJson {
   std::string
       module_text_;  // `"module": ..., "class": ..., "hierarchy_tag"...`
 };
+
+// The other modules of a fused node: a list of paths.
+void AddOrigins(const Tagging& tagging, NodeId node, JsonWriter& json);
 
 // A line of code as JSON: {"file", "line", "function", "text"}, in sidecars,
 // in the metadata of a node, and in recordings.

@@ -39,9 +39,7 @@ bool IsUtf8(std::string_view text) {
 
 RenameRules::RenameRules(const Model& model) : model_(model) {
   for (const ValueId id : AllIds<ValueId>(model.value_count())) {
-    const std::size_t name = Index(model[id].name);
-    if (name >= uses_of_name_.size()) uses_of_name_.resize(name + 1, 0);
-    ++uses_of_name_[name];
+    ++uses_of_name_.Grown(model[id].name);
   }
   for (const GraphId graph : model.Graphs()) {
     has_training_ |= model[graph].kind == GraphKind::kTraining;
@@ -66,27 +64,20 @@ std::uint32_t RenameRules::Uses(std::string_view name) const {
   const NameId id = model_.FindName(name);
   return id == kNo<NameId> || Index(id) >= uses_of_name_.size()
              ? 0
-             : uses_of_name_[Index(id)];
+             : uses_of_name_[id];
 }
 
 namespace {
 
-// By new name, in the order of the record; throws Error if it is malformed.
-std::vector<std::pair<std::string, std::string>> ParseRenames(
-    std::string_view record) {
-  std::vector<std::pair<std::string, std::string>> renames;
+// Names that can be put back, and `fault` if one cannot. Throws Error if the
+// record is malformed.
+NewNames Undoable(const Model& model, std::string_view record,
+                  std::string& fault) {
+  std::vector<std::pair<std::string, std::string>> renames;  // by new name
   json::Reader reader(record);
   reader.ForEachMember([&](std::string_view name) {
     renames.emplace_back(name, reader.String());
   });
-  return renames;
-}
-
-// Names that can be put back, and `fault` if one cannot.
-NewNames Undoable(
-    const Model& model,
-    const std::vector<std::pair<std::string, std::string>>& record,
-    std::string& fault) {
   const RenameRules rules(model);
   std::unordered_map<std::string_view, const Initializer*> initializers;
   for (const Initializer& tensor : model.initializers()) {
@@ -94,7 +85,7 @@ NewNames Undoable(
   }
   NewNames names;
   std::unordered_set<std::string_view> old_names;
-  for (const auto& [name, old_name] : record) {
+  for (const auto& [name, old_name] : renames) {
     const std::uint32_t uses = rules.Uses(name);
     if (uses == 0) continue;
     const auto found = initializers.find(name);
@@ -131,7 +122,7 @@ RecordedRenames ReadRenames(const Model& model) {
     if (entry.key != keys::kRenamed) continue;
     if (++records > 1) return {{}, "the model has two such records"};
     try {
-      renames.names = Undoable(model, ParseRenames(entry.value), renames.fault);
+      renames.names = Undoable(model, entry.value, renames.fault);
     } catch (const wire::WireError&) {
       throw;
     } catch (const Error& error) {

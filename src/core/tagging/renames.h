@@ -31,7 +31,7 @@ class RenameRules {
 
  private:
   const Model& model_;
-  std::vector<std::uint32_t> uses_of_name_;  // by name
+  IdVector<NameId, std::uint32_t> uses_of_name_;
   bool has_training_ = false;
 };
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "base/text.h"
+#include "base/lists.h"
 #include "core/tagging/node_json.h"
 #include "core/tagging/role_index.h"
 #include "core/tagging/sidecar.h"
@@ -23,26 +23,20 @@ std::int64_t SignedNumber(json::Reader& json) {
   return std::abs(number) < 9e18 ? static_cast<std::int64_t>(number) : 0;
 }
 
-// The next value, a string or null, as one of `words`.
-template <typename Enum, typename Words>
-Enum ReadWord(json::Reader& json, const Words& words, Enum otherwise) {
-  return WordToEnum<Enum>(words, json.StringOrNull()).value_or(otherwise);
-}
-
 Confidence ReadConfidence(json::Reader& json) {
-  return ReadWord(json, kConfidenceNames, Confidence::kLow);
+  return WordOr(kConfidenceNames, json.StringOrNull(), Confidence::kLow);
 }
 
 Role ReadRole(json::Reader& json) {
   Role role;
   json.ForEachMember([&](std::string_view key) {
     if (key == "type") {
-      role.type = ReadWord(json, kRoleTypeNames, RoleType::kOther);
+      role.type = WordOr(kRoleTypeNames, json.StringOrNull(), RoleType::kOther);
     }
     if (key == "component") role.component = json.StringOrNull();
     if (key == "attention_kind") {
-      role.attention_kind =
-          ReadWord(json, kAttentionKindNames, AttentionKind::kNone);
+      role.attention_kind = WordOr(kAttentionKindNames, json.StringOrNull(),
+                                   AttentionKind::kNone);
     }
     if (key == "confidence") role.confidence = ReadConfidence(json);
     if (key == "layer" && json.Peek() == Kind::kNumber) {
@@ -138,10 +132,7 @@ class Reader {
     sidecar_.graph =
         graph_.Build(sidecar_.model.inputs, sidecar_.model.outputs);
     Tagging& tagging = sidecar_.tagging;
-    std::sort(tagging.found.begin(), tagging.found.end(),
-              [](const FoundBlock& a, const FoundBlock& b) {
-                return a.module < b.module;
-              });
+    SortBy(tagging.found, &FoundBlock::module);
     tagging.root = std::move(head.root);
     tagging.strategy = std::move(head.strategy);
     tagging.options = std::move(head.options);
@@ -155,29 +146,25 @@ class Reader {
     if (!found) Fail(ErrorKind::kInput, "it has no \"{}\"", key);
   }
 
-  // Both repeat from node to node, and are told by their text as it is.
-  ModuleId ReadModuleOf() {
+  // A value that repeats from node to node is told by its text as it is.
+  template <typename Id, typename Read>
+  Id ReadOnce(std::unordered_map<std::string_view, Id>& known,
+              const Read& read) {
     const std::size_t start = json_.position();
-    const auto [at, added] = module_texts_.try_emplace(json_.Skip());
+    const auto [at, added] = known.try_emplace(json_.Skip());
     if (added) {
       json_.Return(start);
-      at->second = sidecar_.tagging.modules.Add(json_.String());
+      at->second = read();
     }
     return at->second;
   }
 
   RoleId ReadRoleOf() {
-    if (json_.Peek() != Kind::kObject) {
-      json_.Null();
-      return RoleId{0};
+    if (json_.Peek() == Kind::kObject) {
+      return ReadOnce(role_texts_, [&] { return roles_.Add(ReadRole(json_)); });
     }
-    const std::size_t start = json_.position();
-    const auto [at, added] = role_texts_.try_emplace(json_.Skip());
-    if (added) {
-      json_.Return(start);
-      at->second = roles_.Add(ReadRole(json_));
-    }
-    return at->second;
+    json_.Null();
+    return RoleId{0};
   }
 
   void ReadModule() {
@@ -239,12 +226,13 @@ class Reader {
       if (key == "inputs") ReadNames(inputs_);
       if (key == "outputs") ReadNames(outputs_);
       if (key == "module" && json_.Peek() != Kind::kNull) {
-        tag.module = ReadModuleOf();
+        tag.module = ReadOnce(
+            module_texts_, [&] { return tagging.modules.Add(json_.String()); });
       }
       if (key == "semantic") role = ReadRoleOf();
       if (key == "confidence") confidence = ReadConfidence(json_);
       if (key == "source") {
-        source = ReadWord(json_, kSourceNames, Source::kScope);
+        source = WordOr(kSourceNames, json_.StringOrNull(), Source::kScope);
       }
       if (key == "evidence" && json_.Peek() == Kind::kString) {
         evidence = WordToEnum<EvidenceKind>(kEvidenceNames, json_.StringView());

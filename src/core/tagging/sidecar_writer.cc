@@ -1,5 +1,4 @@
-#include <algorithm>
-
+#include "base/lists.h"
 #include "core/hierarchy/roll_up.h"
 #include "core/tagging/module_format.h"
 #include "core/tagging/node_json.h"
@@ -104,10 +103,7 @@ class Writer {
   void Functions() {
     // By function, in file order within each.
     std::vector<CallSite> sites = tagging_.call_sites;
-    std::stable_sort(sites.begin(), sites.end(),
-                     [](const CallSite& a, const CallSite& b) {
-                       return a.function < b.function;
-                     });
+    SortBy(sites, &CallSite::function);
     auto site = sites.begin();
     Member("functions").BeginArray();
     for (std::size_t i = 0; i < model_.functions().size(); ++i) {

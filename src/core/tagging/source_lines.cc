@@ -42,10 +42,7 @@ std::vector<SourceLine> SourceLines::FramesOf(NodeId node) const {
 }
 
 void SourceLines::Set(NodeId node, const SourceLine& line) {
-  if (Index(node) >= of_node_.size()) {
-    of_node_.resize(Index(node) + 1, kNo<LineId>);
-  }
-  of_node_[node] = Add(line);
+  of_node_.Grown(node, kNo<LineId>) = Add(line);
 }
 
 void SourceLines::SetFrames(NodeId node, std::span<const SourceLine> frames) {
@@ -56,10 +53,7 @@ void SourceLines::SetFrames(NodeId node, std::span<const SourceLine> frames) {
     if (added) frames_.push_back(at->first);
     caller = at->second;
   }
-  if (Index(node) >= frames_of_node_.size()) {
-    frames_of_node_.resize(Index(node) + 1, kNoFrame);
-  }
-  frames_of_node_[node] = caller;
+  frames_of_node_.Grown(node, kNoFrame) = caller;
 }
 
 std::uint32_t SourceLines::Intern(std::string_view text) {

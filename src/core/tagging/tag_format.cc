@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "file/json/reader.h"
 #include "onnx_tag/error.h"
@@ -16,40 +17,25 @@ constexpr std::array<std::string_view, 4> kWritable = {
     keys::kNamespace, keys::kLayerAnn, keys::kNameScopes,
     keys::kClassHierarchy};
 
-// The keys that we wrote on a node. Computed once per node, because both the
-// list and the entries may be long.
-class Wrote {
- public:
-  explicit Wrote(std::span<const MetadataEntry> entries) {
-    const MetadataEntry* const wrote = FindEntry(entries, keys::kWrote);
-    if (wrote == nullptr) return;
-    for (const std::string_view key : Split(wrote->value, ',')) {
-      const auto at = std::find(kWritable.begin(), kWritable.end(), key);
-      if (at != kWritable.end()) {
-        wrote_[static_cast<std::size_t>(at - kWritable.begin())] = true;
-      }
-    }
-  }
-
-  bool Lists(std::string_view key) const {
-    for (std::size_t i = 0; i < kWritable.size(); ++i) {
-      if (wrote_[i] && kWritable[i] == key) return true;
-    }
-    return false;
-  }
-
- private:
-  std::array<bool, kWritable.size()> wrote_ = {};
-};
+// Those that we wrote on a node. Computed once per node, because both the list
+// and the entries may be long.
+std::vector<std::string_view> WroteOn(std::span<const MetadataEntry> entries) {
+  const MetadataEntry* const entry = FindEntry(entries, keys::kWrote);
+  if (entry == nullptr) return {};
+  const std::vector<std::string_view> listed = Split(entry->value, ',');
+  std::vector<std::string_view> wrote(kWritable.begin(), kWritable.end());
+  std::erase_if(wrote, [&](auto key) { return !IsAmong(key, listed); });
+  return wrote;
+}
 
 }  // namespace
 
 std::vector<const MetadataEntry*> OurEntries(const Model& model, NodeId node) {
   std::vector<const MetadataEntry*> ours;
   const std::span<const MetadataEntry> entries = model.Metadata(node);
-  const Wrote wrote(entries);
+  const std::vector<std::string_view> wrote = WroteOn(entries);
   for (const MetadataEntry& entry : entries) {
-    if (keys::IsOurs(entry.key) || wrote.Lists(entry.key)) {
+    if (keys::IsOurs(entry.key) || IsAmong(entry.key, wrote)) {
       ours.push_back(&entry);
     }
   }
@@ -58,7 +44,7 @@ std::vector<const MetadataEntry*> OurEntries(const Model& model, NodeId node) {
 
 bool HasForeignKey(const Model& model, NodeId node, std::string_view key) {
   const std::span<const MetadataEntry> entries = model.Metadata(node);
-  return FindEntry(entries, key) != nullptr && !Wrote(entries).Lists(key);
+  return FindEntry(entries, key) != nullptr && !IsAmong(key, WroteOn(entries));
 }
 
 std::string_view ForeignMetadata(const Model& model, NodeId node,
@@ -66,7 +52,7 @@ std::string_view ForeignMetadata(const Model& model, NodeId node,
   const std::span<const MetadataEntry> entries = model.Metadata(node);
   for (const MetadataEntry& entry : entries) {
     if (entry.key == key && !entry.value.empty()) {
-      return Wrote(entries).Lists(key) ? std::string_view() : entry.value;
+      return IsAmong(key, WroteOn(entries)) ? std::string_view() : entry.value;
     }
   }
   return {};

@@ -20,12 +20,6 @@ bool HasTags(const Model& model) {
 
 namespace {
 
-template <typename Enum, std::size_t kCount>
-Enum WordOr(const std::array<std::string_view, kCount>& words,
-            std::string_view word, Enum otherwise) {
-  return WordToEnum<Enum>(words, word).value_or(otherwise);
-}
-
 // Modules up to the one that the tag names have the same tag.
 void ShareTag(Tagging& tagging, ModuleId module, std::string_view tag_module) {
   const ModuleId last = tagging.modules.Find(tag_module);
@@ -166,10 +160,7 @@ Tagging ReadTagging(const Model& model) {
     if (!name.empty()) tagging.modules.SetClass(tag.module, name);
     // An auxiliary operation has its own tag, not the tag of its module.
     if (tag.source != Source::kAuxiliary) {
-      if (said.size() < tagging.modules.size()) {
-        said.resize(tagging.modules.size());
-      }
-      said[tag.module] = {hierarchy_tag, tag_module};
+      said.Grown(tag.module) = {hierarchy_tag, tag_module};
     }
     if (old && tag.module == ModuleTree::kRoot) tagging.root.name = name;
   }

@@ -152,13 +152,11 @@ void TagWriter::PutNames() {
     const NodeName name = NameOf(node);
     std::string field;
     if (name.replaced()) {
-      rewrite_.Append(name.in_file->message,
-                      static_cast<std::uint32_t>(name.new_name.size()),
+      rewrite_.Append(name.in_file->message, name.new_name.size(),
                       kNodeNameToken | Index(node));
     } else if (tagging_ == nullptr && name.had()) {
       wire::AppendLengthDelimited(field, kNodeNameField, name.new_name);
-      rewrite_.Append(InTree(model_[node].message),
-                      static_cast<std::uint32_t>(field.size()),
+      rewrite_.Append(InTree(model_[node].message), field.size(),
                       kNodeNameToken | Index(node));
     }
   }
@@ -230,8 +228,7 @@ void TagWriter::RestoreNames() {
   const std::vector<RenameTree::Mention>& mentions = renamed_->mentions();
   for (std::size_t i = 0; i < mentions.size(); ++i) {
     const std::string& name = old_names_.at(std::string(mentions[i].name));
-    rewrite_.Append(mentions[i].message,
-                    static_cast<std::uint32_t>(name.size()), kNameToken | i);
+    rewrite_.Append(mentions[i].message, name.size(), kNameToken | i);
   }
 }
 
@@ -244,8 +241,7 @@ void TagWriter::AppendTags() {
     entries.clear();
     Generate(node, entries);
     if (entries.empty()) continue;
-    rewrite_.Append(InTree(model_[node].message),
-                    static_cast<std::uint32_t>(entries.size()), Index(node));
+    rewrite_.Append(InTree(model_[node].message), entries.size(), Index(node));
     changes_ = true;
   }
 }
@@ -254,7 +250,7 @@ void TagWriter::Finish() {
   rewrite_.Layout();
   const std::string entries = tagging_ == nullptr ? "" : ModelEntries();
   if (!entries.empty()) {
-    rewrite_.Append(0, static_cast<std::uint32_t>(entries.size()), kModelToken);
+    rewrite_.Append(0, entries.size(), kModelToken);
     changes_ = true;
   }
 }
@@ -363,14 +359,9 @@ void TagWriter::AppendOldName(const NodeName& name, std::string& out) {
 }
 
 void TagWriter::AppendOrigins(NodeId node, std::string& out) const {
-  const std::span<const Origin> origins = tagging_->OriginsOf(node);
-  if (origins.empty()) return;
+  if (tagging_->OriginsOf(node).empty()) return;
   JsonWriter json;
-  json.BeginArray();
-  for (const Origin& origin : origins) {
-    json.String(tagging_->modules.Path(origin.module));
-  }
-  json.EndArray();
+  AddOrigins(*tagging_, node, json);
   AppendEntry(out, kNodeMetadata, keys::kOrigins, json.text());
 }
 

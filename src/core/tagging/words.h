@@ -21,6 +21,12 @@ std::optional<Enum> WordToEnum(
 }
 
 template <typename Enum, std::size_t kCount>
+Enum WordOr(const std::array<std::string_view, kCount>& words,
+            std::string_view word, Enum otherwise) {
+  return WordToEnum<Enum>(words, word).value_or(otherwise);
+}
+
+template <typename Enum, std::size_t kCount>
 std::string_view EnumToWord(const std::array<std::string_view, kCount>& words,
                             Enum value) {
   return words[Index(value)];

@@ -1,10 +1,10 @@
 // Tested by tests/file/io/folder_test.cc.
 #include "file/io/folder.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
+#include "base/lists.h"
 #include "file/io/file_status.h"
 #include "file/io/paths.h"
 #include "onnx_tag/error.h"
@@ -17,10 +17,7 @@ std::vector<FolderEntry> ReadFolder(const std::string& path) {
     Fail(ErrorKind::kInput, "{}: could not read the folder: {}", path,
          io::SystemMessage(errno));
   }
-  std::sort(entries->begin(), entries->end(),
-            [](const FolderEntry& a, const FolderEntry& b) {
-              return a.name < b.name;
-            });
+  SortBy(*entries, &FolderEntry::name);
   return *std::move(entries);
 }
 
@@ -52,13 +49,6 @@ void MakeFolders(const std::string& path) {
 bool IsFolder(const std::string& path) {
   const auto status = io::StatusOf(path);
   return status && status->kind == io::FileKind::kFolder;
-}
-
-std::pair<std::uint64_t, std::uint64_t> FolderIdentity(
-    const std::string& path) {
-  const auto status = io::StatusOf(path);
-  if (!status) return {0, 0};
-  return {status->id.device, status->id.file};
 }
 
 }  // namespace onnx_tag

@@ -1,10 +1,8 @@
 // What is in a folder, in an order that does not depend on the file system.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace onnx_tag {
@@ -33,9 +31,6 @@ void MakeFolders(const std::string& path);
 
 // Never fails: a file that stays does its caller no harm.
 void RemoveFile(const std::string& path);
-
-// What makes two names one folder; {0, 0} where there is none.
-std::pair<std::uint64_t, std::uint64_t> FolderIdentity(const std::string& path);
 
 namespace io {
 

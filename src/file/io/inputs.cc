@@ -44,9 +44,9 @@ void Inputs::Refuse(const std::string& path) const {
 }
 
 namespace io {
-namespace {
 
-void Refuse(const std::optional<FileStatus>& file, const std::string& name) {
+void RefuseAsStandardOutput(const std::optional<FileStatus>& file,
+                            const std::string& name) {
   if (!file || !file->regular() || file->size == 0) return;
   const std::optional<FileStatus> out = StatusOf(STDOUT_FILENO);
   if (!out || out->id != file->id) return;
@@ -54,16 +54,6 @@ void Refuse(const std::optional<FileStatus>& file, const std::string& name) {
        "{}: is an input of this command, and standard output writes to it\n  "
        "redirect standard output to another file",
        name);
-}
-
-}  // namespace
-
-void RefuseAsStandardOutput(const std::string& path) {
-  Refuse(StatusOf(path), path);
-}
-
-void RefuseAsStandardOutput(int fd, const std::string& name) {
-  Refuse(StatusOf(fd), name);
 }
 
 }  // namespace io

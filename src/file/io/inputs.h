@@ -39,10 +39,10 @@ class Inputs {
 
 namespace io {
 
-// Throw Error(kOutput) if standard output is this file: `1<>model` would print
+// Throws Error(kOutput) if standard output is this file: `1<>model` would print
 // the result into the model. An empty file has nothing to lose.
-void RefuseAsStandardOutput(const std::string& path);
-void RefuseAsStandardOutput(int fd, const std::string& name);
+void RefuseAsStandardOutput(const std::optional<FileStatus>& file,
+                            const std::string& name);
 
 }  // namespace io
 }  // namespace onnx_tag

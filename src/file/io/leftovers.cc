@@ -3,7 +3,6 @@
 
 #include <mutex>
 #include <set>
-#include <string>
 
 #include "file/io/folder.h"
 #include "file/io/output_file.h"

@@ -124,7 +124,7 @@ MappedFile::~MappedFile() { Unmap(); }
 void MappedFile::Map() {
   const std::optional<io::FileStatus> status = io::StatusOf(fd());
   if (!status) FailToRead(path_, errno);
-  io::RefuseAsStandardOutput(fd(), path_);
+  io::RefuseAsStandardOutput(status, path_);
   status_ = *status;
   const auto size = static_cast<std::size_t>(status_.size);
   if (size == 0) return;

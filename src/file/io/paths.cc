@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 
 #include "file/io/descriptor.h"
 #include "file/io/file_status.h"
@@ -101,9 +100,9 @@ std::string ReadWholeFile(const std::string& path, std::uint64_t limit) {
     Fail(ErrorKind::kInput, "{}: could not read: {}", path,
          io::SystemMessage(errno));
   }
-  io::RefuseAsStandardOutput(file.get(), path);
-  std::string content;
   const auto status = io::StatusOf(file.get());
+  io::RefuseAsStandardOutput(status, path);
+  std::string content;
   if (status && status->regular() && status->size <= limit) {
     content.reserve(static_cast<std::size_t>(status->size) + 1);
   }

@@ -36,9 +36,9 @@ TemporaryName::TemporaryName(const std::string& path) : path_(path) {
   }
 }
 
-TemporaryName::TemporaryName(TemporaryName&& other) noexcept
-    : path_(std::exchange(other.path_, {})),
-      slot_(std::exchange(other.slot_, -1)) {}
+TemporaryName::TemporaryName(TemporaryName&& other) noexcept {
+  *this = std::move(other);
+}
 
 TemporaryName& TemporaryName::operator=(TemporaryName&& other) noexcept {
   if (this != &other) {

@@ -18,27 +18,13 @@
 namespace onnx_tag::io {
 namespace {
 
-int OpenUnnamed(const char* folder, unsigned mode) {
-  return OpenUnnamedFile(folder, static_cast<mode_t>(mode));
-}
-
 int OpenNew(const char* path, unsigned mode) {
   return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-}
-
-std::ptrdiff_t CopyRange(int in, std::int64_t offset, int out,
-                         std::size_t size) {
-  auto at = static_cast<off_t>(offset);
-  return CopyInKernel(in, &at, out, size);
 }
 
 std::ptrdiff_t ReadAt(int fd, void* bytes, std::size_t size,
                       std::int64_t offset) {
   return pread(fd, bytes, size, static_cast<off_t>(offset));
-}
-
-int Reserve(int fd, std::int64_t size) {
-  return ReserveSpace(fd, static_cast<off_t>(size));
 }
 
 int Truncate(int fd, std::int64_t size) {
@@ -66,8 +52,8 @@ int RenameNew(const char* from, const char* to) {
 }  // namespace
 
 const SystemCalls kRealCalls = {
-    OpenUnnamed,     OpenNew,  ::write,    ReadAt,   CopyRange,
-    Reserve,         Truncate, ChangeMode, ::fsync,  Lock,
+    OpenUnnamedFile, OpenNew,  ::write,    ReadAt,   CopyInKernel,
+    ReserveSpace,    Truncate, ChangeMode, ::fsync,  Lock,
     NameUnnamedFile, ::rename, RenameNew,  ::unlink,
 };
 

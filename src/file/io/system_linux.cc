@@ -20,7 +20,7 @@ std::string ProcPath(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
 timespec ModifiedTime(const struct stat& status) { return status.st_mtim; }
 
-int OpenUnnamedFile(const char* folder, mode_t mode) {
+int OpenUnnamedFile(const char* folder, unsigned mode) {
   const int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
   if (fd < 0) {
     // EISDIR and EINVAL: a kernel or file system that never heard of it.
@@ -40,8 +40,10 @@ int NameUnnamedFile(int fd, const char* path) {
                 AT_SYMLINK_FOLLOW);
 }
 
-ssize_t CopyInKernel(int in, off_t* offset, int out, std::size_t size) {
-  return copy_file_range(in, offset, out, nullptr, size, 0);
+std::ptrdiff_t CopyInKernel(int in, std::int64_t offset, int out,
+                            std::size_t size) {
+  auto at = static_cast<off_t>(offset);
+  return copy_file_range(in, &at, out, nullptr, size, 0);
 }
 
 int ShareBytes(int in, int out) {
@@ -49,7 +51,9 @@ int ShareBytes(int in, int out) {
   return ioctl(out, _IOW(0x94, 9, int), in);
 }
 
-int ReserveSpace(int fd, off_t size) { return fallocate(fd, 0, 0, size); }
+int ReserveSpace(int fd, std::int64_t size) {
+  return fallocate(fd, 0, 0, static_cast<off_t>(size));
+}
 
 int RenameToNewName(const char* from, const char* to) {
 #ifdef RENAME_NOREPLACE

@@ -13,7 +13,7 @@ namespace onnx_tag::io {
 
 timespec ModifiedTime(const struct stat& status) { return status.st_mtimespec; }
 
-int OpenUnnamedFile(const char*, mode_t) {
+int OpenUnnamedFile(const char*, unsigned) {
   errno = EOPNOTSUPP;
   return -1;
 }
@@ -23,7 +23,7 @@ int NameUnnamedFile(int, const char*) {
   return -1;
 }
 
-ssize_t CopyInKernel(int, off_t*, int, std::size_t) {
+std::ptrdiff_t CopyInKernel(int, std::int64_t, int, std::size_t) {
   errno = EOPNOTSUPP;
   return -1;
 }
@@ -34,11 +34,11 @@ int ShareBytes(int, int) {
   return -1;
 }
 
-int ReserveSpace(int fd, off_t size) {
+int ReserveSpace(int fd, std::int64_t size) {
   fstore_t store = {};
   store.fst_flags = F_ALLOCATEALL;
   store.fst_posmode = F_PEOFPOSMODE;
-  store.fst_length = size;
+  store.fst_length = static_cast<off_t>(size);
   return fcntl(fd, F_PREALLOCATE, &store) == -1 ? -1 : 0;
 }
 

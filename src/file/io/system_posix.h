@@ -3,24 +3,25 @@
 #pragma once
 
 #include <sys/stat.h>
-#include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace onnx_tag::io {
 
 timespec ModifiedTime(const struct stat& status);
 
 // A new file in `folder` without a name; EOPNOTSUPP where the system has none.
-int OpenUnnamedFile(const char* folder, mode_t mode);
+int OpenUnnamedFile(const char* folder, unsigned mode);
 // Gives it a name that nothing has yet.
 int NameUnnamedFile(int fd, const char* path);
 
-// Copies from `*offset` of `in` to where `out` stands, within the kernel.
-ssize_t CopyInKernel(int in, off_t* offset, int out, std::size_t size);
+// Copies from `offset` of `in` to where `out` stands, within the kernel.
+std::ptrdiff_t CopyInKernel(int in, std::int64_t offset, int out,
+                            std::size_t size);
 
 // Takes `size` bytes of the disk for the file.
-int ReserveSpace(int fd, off_t size);
+int ReserveSpace(int fd, std::int64_t size);
 
 // Fails with EEXIST if `to` exists, EINVAL where the file system cannot tell.
 int RenameToNewName(const char* from, const char* to);

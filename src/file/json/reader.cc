@@ -9,7 +9,6 @@
 #include <functional>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <vector>
 
 #include "base/letters.h"
 #include "base/parse_number.h"

@@ -57,8 +57,13 @@ class JsonWriter {
 
   template <typename List>
   JsonWriter& Strings(const List& texts) {
+    return Strings(texts, [](std::string_view text) { return text; });
+  }
+  // `of` gives the text of an item.
+  template <typename List, typename Of>
+  JsonWriter& Strings(const List& items, const Of& of) {
     BeginArray();
-    for (const auto& text : texts) String(text);
+    for (const auto& item : items) String(of(item));
     return EndArray();
   }
   template <typename List>

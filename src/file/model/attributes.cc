@@ -4,8 +4,6 @@
 
 #include "base/bit_cast.h"
 #include "file/model/field_kinds.h"
-#include "file/model/onnx_fields.h"
-#include "file/wire/field_reader.h"
 
 namespace onnx_tag {
 namespace {

@@ -65,4 +65,16 @@ inline Bytes LastOf(Bytes message, onnx::BytesField wanted) {
   return last;
 }
 
+// The same of a number.
+inline std::int64_t LastInt(Bytes message, onnx::VarintField wanted,
+                            std::int64_t otherwise) {
+  wire::FieldReader reader(message);
+  for (wire::Field field; reader.Next(field);) {
+    if (IsInt(field, wanted)) {
+      otherwise = static_cast<std::int64_t>(field.varint);
+    }
+  }
+  return otherwise;
+}
+
 }  // namespace onnx_tag::model

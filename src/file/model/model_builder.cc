@@ -103,17 +103,6 @@ Model ModelBuilder::Build(std::span<const std::string> inputs,
   for (std::size_t i = 1; i < model_.graphs_.size(); ++i) {
     DescribeGraph(MakeId<GraphId>(i));
   }
-  std::vector<std::pair<NodeId, GraphId>> inner;
-  for (const GraphId id : model_.Graphs()) {
-    if (model_.graphs_[id].kind == GraphKind::kSubgraph) {
-      inner.emplace_back(model_.graphs_[id].parent_node, id);
-    }
-  }
-  std::sort(inner.begin(), inner.end());
-  for (const auto& [node, graph] : inner) {
-    model_.subgraph_nodes_.push_back(node);
-    model_.subgraph_graphs_.push_back(graph);
-  }
   NameResolver(model_, names_).Resolve();
   MarkOutputs();
   return std::move(model_);
@@ -136,6 +125,8 @@ void ModelBuilder::DescribeGraph(GraphId id) {
     graph.parent = outer->second;
     graph.attribute = inner.attribute;
     graph.position = inner.position;
+    model_.subgraph_nodes_.push_back(graph.parent_node);
+    model_.subgraph_graphs_.push_back(id);
   } else {
     MakeFunction(id);
   }

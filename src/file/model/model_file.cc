@@ -24,7 +24,8 @@ ModelFile ModelFile::Open(const std::string& path) {
     Model model = ReadModel(file);
     file.CheckUnchanged();
     for (const std::string_view name : model.external_files()) {
-      io::RefuseAsStandardOutput(JoinPath(ParentFolder(path), name));
+      const std::string weights = JoinPath(ParentFolder(path), name);
+      io::RefuseAsStandardOutput(io::StatusOf(weights), weights);
     }
     return ModelFile(path, std::move(file), std::move(model));
   } catch (const Error& error) {

@@ -2,6 +2,7 @@
 // of an enclosing graph. Names are dense ids, so the current meaning of each
 // name is stored in one vector. A subgraph overwrites its own names in this
 // vector and restores them at its end.
+#include <algorithm>
 #include <utility>
 
 #include "file/model/reader.h"
@@ -11,7 +12,22 @@ namespace onnx_tag {
 NameResolver::NameResolver(Model& model, const std::vector<GraphNames>& names)
     : model_(model), names_(names) {}
 
+void NameResolver::SortSubgraphs() {
+  // Graphs are numbered in file order. So the second branch of a node follows
+  // the nodes and subgraphs of the first branch.
+  std::vector<std::pair<NodeId, GraphId>> pairs;
+  for (std::size_t i = 0; i < model_.subgraph_nodes_.size(); ++i) {
+    pairs.emplace_back(model_.subgraph_nodes_[i], model_.subgraph_graphs_[i]);
+  }
+  std::sort(pairs.begin(), pairs.end());
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    model_.subgraph_nodes_[i] = pairs[i].first;
+    model_.subgraph_graphs_[i] = pairs[i].second;
+  }
+}
+
 void NameResolver::Resolve() {
+  SortSubgraphs();
   bound_.assign(model_.names_.size(), kNo<ValueId>);
   model_.values_.reserve(model_.names_.size());
   // The training graphs use the weights of the main graph, so its names stay
@@ -24,15 +40,18 @@ void NameResolver::Resolve() {
   LinkConsumers();
 }
 
-// The names of each of these graphs are forgotten behind it.
 void NameResolver::ResolveAll(GraphKind kind) {
   for (const GraphId graph : model_.Graphs()) {
-    if (model_.graphs_[graph].kind != kind) continue;
-    const std::size_t mark = shadowed_.size();
-    ResolveGraph(graph);
-    for (; shadowed_.size() > mark; shadowed_.pop_back()) {
-      bound_[Index(shadowed_.back().name)] = shadowed_.back().outer;
-    }
+    if (model_.graphs_[graph].kind == kind) ResolveInside(graph);
+  }
+}
+
+// The names of the graph are forgotten behind it.
+void NameResolver::ResolveInside(GraphId graph) {
+  const std::size_t mark = shadowed_.size();
+  ResolveGraph(graph);
+  for (; shadowed_.size() > mark; shadowed_.pop_back()) {
+    bound_[Index(shadowed_.back().name)] = shadowed_.back().outer;
   }
 }
 
@@ -96,14 +115,7 @@ void NameResolver::ResolveGraph(GraphId graph) {
           model_.names_[name].empty() ? kNo<ValueId> : Lookup(graph, name);
     }
     if (model_.subgraph_nodes_.empty()) continue;
-    for (const GraphId inner : model_.Subgraphs(id)) {
-      const std::size_t mark = shadowed_.size();
-      ResolveGraph(inner);
-      while (shadowed_.size() > mark) {
-        bound_[Index(shadowed_.back().name)] = shadowed_.back().outer;
-        shadowed_.pop_back();
-      }
-    }
+    for (const GraphId inner : model_.Subgraphs(id)) ResolveInside(inner);
   }
   for (const NameId name : names_[Index(graph)].outputs) {
     const ValueId value = Lookup(graph, name);

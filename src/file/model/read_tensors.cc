@@ -37,8 +37,10 @@ bool IsUniform(Bytes data) {
 
 }  // namespace
 
+// `tensor.value` becomes the id of its name; NameResolver replaces it by that
+// of the value.
 void ModelReader::ReadTensorHeader(const Field& whole, Initializer& tensor,
-                                   NameId& name, int depth) {
+                                   int depth) {
   const int inside = Deeper(whole, depth);
   std::vector<std::int64_t> dims;
   bool external = false;
@@ -51,7 +53,8 @@ void ModelReader::ReadTensorHeader(const Field& whole, Initializer& tensor,
     } else if (IsInt(field, onnx::TensorProto::kDataType)) {
       tensor.data_type = static_cast<std::int32_t>(field.varint);
     } else if (Is(field, onnx::TensorProto::kName)) {
-      name = InternTensorName(field.bytes, whole.bytes.size());
+      tensor.value = MakeId<ValueId>(
+          Index(InternTensorName(field.bytes, whole.bytes.size())));
     } else if (IsInt(field, onnx::TensorProto::kDataLocation)) {
       external = field.varint == 1;
     } else if (Is(field, onnx::TensorProto::kExternalData)) {
@@ -67,8 +70,10 @@ void ModelReader::ReadTensorHeader(const Field& whole, Initializer& tensor,
   }
   tensor.external = external;
   if (unreadable) {
-    model_.unreadable_.push_back(name == kNo<NameId> ? std::string_view()
-                                                     : model_.Name(name));
+    model_.unreadable_.push_back(
+        tensor.value == kNo<ValueId>
+            ? std::string_view()
+            : model_.Name(MakeId<NameId>(Index(tensor.value))));
   } else if (!external && whole.bytes.size() <= Initializer::kMostSmall) {
     tensor.small = whole.bytes;
   }
@@ -81,9 +86,8 @@ void ModelReader::ReadTensorHeader(const Field& whole, Initializer& tensor,
 void ModelReader::ReadInitializer(const Field& field, GraphId graph,
                                   int depth) {
   Initializer tensor{.value = kNo<ValueId>};
-  NameId name = kNo<NameId>;
-  ReadTensorHeader(field, tensor, name, depth);
-  AddInitializer(tensor, name, graph);
+  ReadTensorHeader(field, tensor, depth);
+  AddInitializer(tensor, graph);
 }
 
 void ModelReader::SetDims(const std::vector<std::int64_t>& dims,
@@ -93,11 +97,10 @@ void ModelReader::SetDims(const std::vector<std::int64_t>& dims,
   model_.dims_.insert(model_.dims_.end(), dims.begin(), dims.end());
 }
 
-void ModelReader::AddInitializer(Initializer tensor, NameId name,
-                                 GraphId graph) {
-  if (name == kNo<NameId>) name = Intern("");
-  // The id of the name; NameResolver replaces it by the id of the value.
-  tensor.value = MakeId<ValueId>(Index(name));
+void ModelReader::AddInitializer(Initializer tensor, GraphId graph) {
+  if (tensor.value == kNo<ValueId>) {
+    tensor.value = MakeId<ValueId>(Index(Intern("")));
+  }
   graph_names_[Index(graph)].initializers.push_back(
       static_cast<std::uint32_t>(model_.initializers_.size()));
   model_.initializers_.push_back(tensor);
@@ -107,12 +110,11 @@ void ModelReader::ReadSparseInitializer(const Field& whole, GraphId graph,
                                         int depth) {
   const int inside = Deeper(whole, depth);
   Initializer tensor{.value = kNo<ValueId>};
-  NameId name = kNo<NameId>;
   std::vector<std::int64_t> dims;
   FieldReader reader(whole.bytes, inside);
   for (Field field; reader.Next(field);) {
     if (Is(field, onnx::SparseTensorProto::kValues)) {
-      ReadTensorHeader(field, tensor, name, inside);
+      ReadTensorHeader(field, tensor, inside);
     } else if (Is(field, onnx::SparseTensorProto::kIndices)) {
       bool unread = false;  // indices are not needed
       model::CheckField(field, onnx::MessageType::kSparseTensorProto, inside,
@@ -124,7 +126,7 @@ void ModelReader::ReadSparseInitializer(const Field& whole, GraphId graph,
   tensor.sparse = true;
   tensor.small = {};
   SetDims(dims, tensor);
-  AddInitializer(tensor, name, graph);
+  AddInitializer(tensor, graph);
 }
 
 void ModelReader::ReadValueInfo(const Field& whole, GraphId graph,
@@ -158,6 +160,7 @@ void ModelReader::ReadType(const Field& field, ValueInfo& info, int depth) {
   // What is below is well-formed then.
   model::CheckField(field, onnx::MessageType::kValueInfoProto, depth);
   info.type = field.bytes;
+  using onnx::TensorShapeProtoDimension;
   FieldReader type(field.bytes);
   for (Field tensor; type.Next(tensor);) {
     if (!Is(tensor, onnx::TypeProto::kTensorType)) continue;
@@ -171,14 +174,9 @@ void ModelReader::ReadType(const Field& field, ValueInfo& info, int depth) {
         FieldReader shape(part.bytes);
         for (Field dim; shape.Next(dim);) {
           if (!Is(dim, onnx::TensorShapeProto::kDim)) continue;
-          std::int64_t size = -1;  // symbolic or unknown
-          FieldReader value(dim.bytes);
-          for (Field number; value.Next(number);) {
-            if (IsInt(number, onnx::TensorShapeProtoDimension::kDimValue)) {
-              size = static_cast<std::int64_t>(number.varint);
-            }
-          }
-          model_.dims_.push_back(size);
+          // -1: symbolic or unknown.
+          model_.dims_.push_back(model::LastInt(
+              dim.bytes, TensorShapeProtoDimension::kDimValue, -1));
         }
         info.rank =
             static_cast<std::uint32_t>(model_.dims_.size()) - info.first_dim;

@@ -49,7 +49,6 @@ Model ModelReader::Read() {
     Fail(ErrorKind::kInput, "not an ONNX model: {} ({})", error.what(),
          WhereAmI(error.position()));
   }
-  SortSubgraphs();
   NameResolver(model_, graph_names_).Resolve();
   return std::move(model_);
 }
@@ -79,16 +78,11 @@ void ModelReader::ReadModelProto() {
     } else if (Is(field, onnx::ModelProto::kProducerVersion)) {
       model_.producer_version_ = field.bytes;
     } else if (Is(field, onnx::ModelProto::kOpsetImport)) {
-      OpsetImport opset{{}, 0};
-      FieldReader opset_reader(field.bytes, 1);
-      for (Field part; opset_reader.Next(part);) {
-        if (Is(part, onnx::OperatorSetIdProto::kDomain)) {
-          opset.domain = part.bytes;
-        } else if (IsInt(part, onnx::OperatorSetIdProto::kVersion)) {
-          opset.version = static_cast<std::int64_t>(part.varint);
-        }
-      }
-      model_.opsets_.push_back(opset);
+      using onnx::OperatorSetIdProto;
+      model::CheckField(field, MessageType::kModelProto, 0);
+      model_.opsets_.push_back(
+          {model::LastOf(field.bytes, OperatorSetIdProto::kDomain),
+           model::LastInt(field.bytes, OperatorSetIdProto::kVersion, 0)});
     }
   }
   if (!has_graph) {
@@ -399,20 +393,6 @@ MetadataEntry ModelReader::ReadEntry(const Field& field, int depth) const {
   return model::ReadEntry(field, Deeper(field, depth));
 }
 
-void ModelReader::SortSubgraphs() {
-  // Graphs are numbered in file order. So the second branch of a node follows
-  // the nodes and subgraphs of the first branch.
-  std::vector<std::pair<NodeId, GraphId>> pairs;
-  for (std::size_t i = 0; i < model_.subgraph_nodes_.size(); ++i) {
-    pairs.emplace_back(model_.subgraph_nodes_[i], model_.subgraph_graphs_[i]);
-  }
-  std::sort(pairs.begin(), pairs.end());
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    model_.subgraph_nodes_[i] = pairs[i].first;
-    model_.subgraph_graphs_[i] = pairs[i].second;
-  }
-}
-
 std::string ModelReader::WhereAmI(const char* at) const {
   std::string byte = fmt::format("at byte {}", Offset(at));
   if (model_.nodes_.empty()) return byte;
@@ -429,21 +409,22 @@ Model ReadModel(Bytes bytes, const Release& release, const Fetch& fetch) {
 std::string WhatElseItIs(Bytes bytes) {
   const Bytes head = bytes.substr(0, 512);
   const Bytes text = head.substr(head.starts_with("\xef\xbb\xbf") ? 3 : 0);
-  if (head.starts_with("version https://git-lfs")) {
-    return "a Git LFS pointer\n  download the file: git lfs pull";
-  }
-  if (head.starts_with("PK\x03\x04")) {
-    return "a zip archive\n  unpack it and give the .onnx file inside";
-  }
-  if (head.starts_with("\x1f\x8b")) {
-    return "a gzip archive\n  unpack it first: gunzip";
-  }
-  if (head.size() >= 8 && head.substr(4, 4) == "ORTM") {
-    return "an ONNX Runtime .ort file\n  give the original .onnx file";
-  }
-  if (head.starts_with("\x89HDF")) return "an HDF5 file (Keras weights?)";
-  if (head.size() >= 8 && head.substr(4, 4) == "TFL3") {
-    return "a TensorFlow Lite model";
+  static constexpr struct {
+    std::size_t at;
+    std::string_view mark;
+    const char* what;
+  } kMarks[] = {
+      {0, "version https://git-lfs",
+       "a Git LFS pointer\n  download the file: git lfs pull"},
+      {0, "PK\x03\x04",
+       "a zip archive\n  unpack it and give the .onnx file inside"},
+      {0, "\x1f\x8b", "a gzip archive\n  unpack it first: gunzip"},
+      {4, "ORTM", "an ONNX Runtime .ort file\n  give the original .onnx file"},
+      {0, "\x89HDF", "an HDF5 file (Keras weights?)"},
+      {4, "TFL3", "a TensorFlow Lite model"},
+  };
+  for (const auto& [at, mark, what] : kMarks) {
+    if (head.size() >= at && head.substr(at).starts_with(mark)) return what;
   }
   const std::size_t start = text.find_first_not_of(" \t\r\n");
   const Bytes word = start == Bytes::npos ? Bytes() : text.substr(start);

@@ -50,9 +50,9 @@ class ModelReader {
   void ReadSparseInitializer(const wire::Field& field, GraphId graph,
                              int depth);
   void SetDims(const std::vector<std::int64_t>& dims, Initializer& tensor);
-  void AddInitializer(Initializer tensor, NameId name, GraphId graph);
+  void AddInitializer(Initializer tensor, GraphId graph);
   void ReadTensorHeader(const wire::Field& field, Initializer& tensor,
-                        NameId& name, int depth);
+                        int depth);
   void ReadValueInfo(const wire::Field& field, GraphId graph,
                      std::vector<NameId>* names, int depth);
   void ReadType(const wire::Field& field, ValueInfo& info, int depth);
@@ -70,7 +70,6 @@ class ModelReader {
     return static_cast<std::uint64_t>(at - bytes_.data());
   }
   std::string WhereAmI(const char* at) const;
-  void SortSubgraphs();
 
   Bytes bytes_;
   const Release& release_;
@@ -101,7 +100,9 @@ class NameResolver {
   void Resolve();
 
  private:
+  void SortSubgraphs();
   void ResolveAll(GraphKind kind);
+  void ResolveInside(GraphId graph);
   void Declare(GraphId graph);
   void ResolveGraph(GraphId graph);
   ValueId Bind(GraphId graph, NameId name);

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/bit_cast.h"
+#include "base/lists.h"
 #include "base/parse_number.h"
 #include "file/model/attributes.h"
-#include "file/model/element_types.h"
 #include "file/model/field_kinds.h"
 #include "file/model/onnx_fields.h"
 #include "file/wire/field_reader.h"
@@ -163,10 +163,7 @@ std::string ElementsText(const TensorData& tensor) {
 }
 
 std::uint64_t CountElements(std::span<const std::int64_t> dims) {
-  if (std::any_of(dims.begin(), dims.end(),
-                  [](std::int64_t dim) { return dim <= 0; })) {
-    return 0;
-  }
+  if (AnyIn(dims, [](std::int64_t dim) { return dim <= 0; })) return 0;
   std::uint64_t count = 1;
   for (const std::int64_t dim : dims) {
     const auto size = static_cast<std::uint64_t>(dim);

@@ -1,7 +1,6 @@
 #include "file/model/weight_files.h"
 
-#include <algorithm>
-
+#include "base/lists.h"
 #include "file/io/paths.h"
 #include "onnx_tag/error.h"
 
@@ -13,8 +12,7 @@ const MappedFile* WeightFiles::Find(std::string_view location) {
   std::unique_ptr<const MappedFile> file;
   const auto path = ToPath(std::string(location));
   if (path.is_relative() &&
-      std::none_of(path.begin(), path.end(),
-                   [](const auto& part) { return part == ".."; })) {
+      !AnyIn(path, [](const auto& part) { return part == ".."; })) {
     try {
       file = std::make_unique<const MappedFile>(
           MappedFile::Open(ToText(ToPath(ParentFolder(model_.path())) / path)));
@@ -44,8 +42,7 @@ WeightFiles::Piece WeightFiles::Read(const TensorData& tensor) {
 
 void ReleaseBytes(const MappedFile* file, Bytes bytes) {
   if (file == nullptr || bytes.empty()) return;
-  const auto begin =
-      static_cast<std::uint64_t>(bytes.data() - file->bytes().data());
+  const std::uint64_t begin = OffsetIn(file->bytes(), bytes);
   file->Release(begin, begin + bytes.size());
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag_lite.pb.h"
@@ -254,8 +255,7 @@ class Comparison {
       const Type ours{
           info->data_type, info->has_shape, {dims.begin(), dims.end()}};
       const auto at = types_.find(model_.ValueName(id));
-      if (at == types_.end() || std::find(at->second.begin(), at->second.end(),
-                                          ours) == at->second.end()) {
+      if (at == types_.end() || !IsAmong(ours, at->second)) {
         Differ(Message("type of the value \"{}\"", model_.ValueName(id)));
       }
     }

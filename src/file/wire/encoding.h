@@ -46,14 +46,6 @@ constexpr std::uint64_t LengthDelimitedSize(std::uint32_t number,
          VarintSize(payload_size) + payload_size;
 }
 
-inline void AppendVarint(std::string& out, std::uint64_t value) {
-  while (value >= 0x80) {
-    out.push_back(static_cast<char>(value | 0x80));
-    value >>= 7;
-  }
-  out.push_back(static_cast<char>(value));
-}
-
 // Appends `value` in exactly `width` bytes, with padding if it needs fewer.
 // REQUIRES: VarintSize(value) <= width <= 10.
 inline void AppendPaddedVarint(std::string& out, std::uint64_t value,
@@ -62,6 +54,10 @@ inline void AppendPaddedVarint(std::string& out, std::uint64_t value,
     out.push_back(static_cast<char>(value | 0x80));
   }
   out.push_back(static_cast<char>(value));
+}
+
+inline void AppendVarint(std::string& out, std::uint64_t value) {
+  AppendPaddedVarint(out, value, VarintSize(value));
 }
 
 inline void AppendTag(std::string& out, std::uint32_t number, WireType type) {

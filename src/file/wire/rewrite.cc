@@ -24,6 +24,14 @@ std::uint8_t WidthAfter(std::uint8_t width, std::uint64_t from,
   return width > VarintSize(from) && width >= minimal ? width : minimal;
 }
 
+// The size of a field that is removed or added.
+std::uint32_t FieldSize(std::uint64_t size) {
+  if (size > kMaxNestedLength) {
+    throw std::logic_error("a field of more than 4 GiB");
+  }
+  return static_cast<std::uint32_t>(size);
+}
+
 // `size` minus the removed bytes plus the added bytes.
 std::uint64_t Changed(std::uint64_t size, std::int64_t change) {
   const auto result = static_cast<std::int64_t>(size) + change;
@@ -40,7 +48,7 @@ std::int64_t Difference(std::uint64_t to, std::uint64_t from) {
 }  // namespace
 
 Message MessageIn(Bytes file, const Field& field, MessageId parent) {
-  return {.begin = static_cast<std::uint64_t>(field.bytes.data() - file.data()),
+  return {.begin = OffsetIn(file, field.bytes),
           .size = field.bytes.size(),
           .parent = parent,
           .prefix_width = field.prefix_width};
@@ -55,8 +63,7 @@ Rewrite::Rewrite(Bytes file, std::span<const Message> tree)
 
 void Rewrite::Erase(MessageId message, Bytes whole_field) {
   assert(!laid_out_ && message < tree_.size());
-  const auto begin =
-      static_cast<std::uint64_t>(whole_field.data() - file_.data());
+  const std::uint64_t begin = OffsetIn(file_, whole_field);
   if (!cuts_.empty()) {
     Cut& last = cuts_.back();
     if (begin < last.begin + last.size) {
@@ -69,38 +76,34 @@ void Rewrite::Erase(MessageId message, Bytes whole_field) {
       return;
     }
   }
-  if (whole_field.size() > kMaxNestedLength) {
-    throw std::logic_error("a field of more than 4 GiB");
-  }
-  cuts_.push_back(
-      {begin, static_cast<std::uint32_t>(whole_field.size()), message});
+  cuts_.push_back({begin, FieldSize(whole_field.size()), message});
 }
 
-void Rewrite::Append(MessageId message, std::uint32_t size,
+void Rewrite::Append(MessageId message, std::uint64_t size,
                      std::uint64_t token) {
   assert(message < tree_.size());
+  const Addition addition{token, message, FieldSize(size)};
   if (message == 0) {
-    if (root_has_addition_) {
+    if (root_addition_) {
       throw std::logic_error("the file is appended to twice");
     }
-    root_has_addition_ = true;
-    root_addition_ = {token, message, size};
+    root_addition_ = addition;
     return;
   }
   if (laid_out_) throw std::logic_error("appended to after the layout");
   // Most messages get an addition. Reserved memory that is never used is free.
   if (additions_.empty()) additions_.reserve(tree_.size());
-  additions_.push_back({token, message, size});
+  additions_.push_back(addition);
 }
 
 void Rewrite::Insert(MessageId message, std::uint64_t offset,
-                     std::uint32_t size, std::uint64_t token) {
+                     std::uint64_t size, std::uint64_t token) {
   assert(!laid_out_ && message < tree_.size());
   if (message == 0 ||
       (!insertions_.empty() && offset < insertions_.back().first)) {
     throw std::logic_error("inserted into the file itself, or out of order");
   }
-  insertions_.push_back({offset, {token, message, size}});
+  insertions_.push_back({offset, {token, message, FieldSize(size)}});
 }
 
 void Rewrite::SetOriginalWidth(MessageId message, std::uint8_t width) {
@@ -220,7 +223,8 @@ void Rewrite::Layout() {
 
 std::uint64_t Rewrite::new_size() const {
   assert(laid_out_);
-  return size_without_root_addition_ + root_addition_.size;
+  return size_without_root_addition_ +
+         (root_addition_ ? root_addition_->size : 0);
 }
 
 // Walks the old file from front to back. `at_` is the first byte that is not
@@ -255,7 +259,7 @@ class Rewrite::Writer {
     CloseUpTo(rewrite_.file_.size());
     CutUpTo(rewrite_.file_.size());
     CopyUpTo(rewrite_.file_.size());
-    if (rewrite_.root_has_addition_) Generate(rewrite_.root_addition_);
+    if (rewrite_.root_addition_) Generate(*rewrite_.root_addition_);
   }
 
  private:

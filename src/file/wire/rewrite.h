@@ -38,6 +38,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -79,15 +80,15 @@ class Rewrite {
   // tree.
   void Erase(MessageId message, Bytes whole_field);
 
-  // Adds `size` bytes at the end of `message`, at most once per message. For
-  // the file itself this is also allowed after Layout(), because no prefix
-  // depends on it and WidthsToRecord() must be stored.
-  void Append(MessageId message, std::uint32_t size, std::uint64_t token);
+  // Adds `size` bytes, less than 4 GiB, at the end of `message`, at most once
+  // per message. For the file itself this is also allowed after Layout(),
+  // because no prefix depends on it and WidthsToRecord() must be stored.
+  void Append(MessageId message, std::uint64_t size, std::uint64_t token);
 
   // Adds `size` bytes to `message`, not to the file itself, at `offset` in the
   // file: between two of its fields, and in place of one that ends there and is
   // erased. Bytes must be inserted in file order.
-  void Insert(MessageId message, std::uint64_t offset, std::uint32_t size,
+  void Insert(MessageId message, std::uint64_t offset, std::uint64_t size,
               std::uint64_t token);
 
   // The width of the prefix before the first tagging, as an earlier run
@@ -136,8 +137,7 @@ class Rewrite {
   std::vector<Addition> additions_;
   std::vector<std::pair<std::uint64_t, Addition>> insertions_;  // by offset
   std::vector<Width> original_widths_;
-  bool root_has_addition_ = false;
-  Addition root_addition_{};
+  std::optional<Addition> root_addition_;
 
   bool laid_out_ = false;
   // By message: new length and new width; 0 if nothing inside changes.

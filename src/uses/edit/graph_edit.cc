@@ -95,8 +95,8 @@ void GraphEdit::ForEach(const Model& model,
          HasName(kind) ? model::LastOf(field.bytes, onnx::BytesField{1}) : "",
          field.bytes, field.whole, in});
     if (!release || kind != Kind::kInitializer) return;
-    const auto end = static_cast<std::uint64_t>(
-        field.whole.data() + field.whole.size() - model.bytes().data());
+    const std::uint64_t end =
+        OffsetIn(model.bytes(), field.whole) + field.whole.size();
     if (end - released < kReleaseStep) return;
     release(released, end);
     released = end;
@@ -131,13 +131,10 @@ void GraphEdit::Keep(const std::function<bool(const Part&)>& keep,
 }
 
 void GraphEdit::Insert(const Part& part, std::string encoded_graph_fields) {
-  const Bytes file = model_.bytes();
   inserted_.push_back(std::move(encoded_graph_fields));
   rewrite_->Insert(part.message,
-                   static_cast<std::uint64_t>(part.whole.data() - file.data()) +
-                       part.whole.size(),
-                   static_cast<std::uint32_t>(inserted_.back().size()),
-                   inserted_.size());
+                   OffsetIn(model_.bytes(), part.whole) + part.whole.size(),
+                   inserted_.back().size(), inserted_.size());
 }
 
 Bytes GraphEdit::InfoOf(std::string_view value) const {
@@ -155,7 +152,7 @@ void GraphEdit::Finish() {
   }
   if (!appended_.empty()) {
     rewrite_->Append(static_cast<wire::MessageId>(tree_.size() - 1),
-                     static_cast<std::uint32_t>(appended_.size()), 0);
+                     appended_.size(), 0);
   }
   rewrite_->Layout();
 }

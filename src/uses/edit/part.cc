@@ -1,16 +1,14 @@
 #include "uses/edit/part.h"
 
-#include <algorithm>
 #include <optional>
 #include <unordered_set>
-#include <utility>
 
+#include "base/lists.h"
 #include "base/parse_number.h"
 #include "core/tagging/tag_format.h"
 #include "file/model/attributes.h"
 #include "file/model/field_kinds.h"
 #include "file/model/onnx_fields.h"
-#include "file/protobuf/messages.h"
 #include "file/wire/encoding.h"
 #include "file/wire/field_reader.h"
 
@@ -106,26 +104,27 @@ void ForEachInside(const Model& model, NodeId node, Use&& use) {
   }
 }
 
-// What the outputs of a node's subgraphs hand on without a node in between.
+// Calls `use` with what these nodes read, and then with what the outputs of
+// graphs in them hand on without a node in between.
 template <typename Use>
-void ForEachReturned(const Model& model, NodeId node, Use&& use) {
-  for (const GraphId graph : model.Subgraphs(node)) {
-    for (const ValueId output : model[graph].outputs) use(output);
-  }
+void ForEachRead(const Model& model, NodeId node, const Use& use) {
+  ForEachInside(model, node, [&](NodeId inner) {
+    for (const ValueId input : model.Inputs(inner)) use(input);
+  });
+  ForEachInside(model, node, [&](NodeId inner) {
+    for (const GraphId graph : model.Subgraphs(inner)) {
+      for (const ValueId output : model[graph].outputs) use(output);
+    }
+  });
 }
 
 }  // namespace
 
 std::vector<ValueId> ReadsOf(const Model& model, NodeId node) {
   std::vector<ValueId> reads;
-  const auto add = [&](ValueId value) {
+  ForEachRead(model, node, [&](ValueId value) {
     if (IsOfMain(model, value)) reads.push_back(value);
-  };
-  ForEachInside(model, node, [&](NodeId inner) {
-    for (const ValueId input : model.Inputs(inner)) add(input);
   });
-  ForEachInside(model, node,
-                [&](NodeId inner) { ForEachReturned(model, inner, add); });
   return reads;
 }
 
@@ -158,8 +157,7 @@ PartSource::PartSource(const Model& model, const Release& release)
   wire::FieldReader reader(model.bytes());
   for (wire::Field field; reader.Next(field);) {
     if (!model::Is(field, onnx::ModelProto::kGraph)) continue;
-    graph_begin_ =
-        static_cast<std::uint64_t>(field.whole.data() - model.bytes().data());
+    graph_begin_ = OffsetIn(model.bytes(), field.whole);
     break;
   }
   GraphEdit::ForEach(
@@ -186,10 +184,8 @@ PartSource::PartSource(const Model& model, const Release& release)
       release);
   calls_ = FunctionCalls(model);
   for (const ValueId id : AllIds<ValueId>(model.value_count())) {
-    const std::size_t name = Index(model[id].name);
     if (!IsOfMain(model, id)) continue;
-    if (name >= named_.size()) named_.resize(name + 1, kNo<ValueId>);
-    named_[name] = id;
+    named_.Grown(model[id].name, kNo<ValueId>) = id;
   }
   constexpr std::uint32_t kNone = 0xffffffff;
   first_weight_.assign(model.value_count(), kNone);
@@ -204,47 +200,28 @@ PartSource::PartSource(const Model& model, const Release& release)
 ValueId PartSource::ValueNamed(std::string_view name) const {
   const NameId id = model_.FindName(name);
   return id == kNo<NameId> || Index(id) >= named_.size() ? kNo<ValueId>
-                                                         : named_[Index(id)];
+                                                         : named_[id];
 }
 
 // What the nodes of a part use and make.
-class PartWriter::Uses {
- public:
+struct PartWriter::Uses {
   Uses(const PartSource& source, const Part& part) : source_(source) {
-    const std::vector<NodeId>& nodes = source.model_[GraphId{0}].nodes;
+    const Model& model = source.model_;
+    const auto add = [](std::vector<ValueId>& values, ValueId value) {
+      if (value != kNo<ValueId>) values.push_back(value);
+    };
     for (const std::uint32_t index : part.nodes) {
-      UseNode(nodes[index]);
-      for (const ValueId output : source.model_.Outputs(nodes[index])) {
-        if (output != kNo<ValueId>) made_.push_back(output);
-      }
+      const NodeId node = model[GraphId{0}].nodes[index];
+      ForEachRead(model, node, [&](ValueId value) { add(used, value); });
+      ForEachInside(model, node, [&](NodeId inner) { Call(inner); });
+      for (const ValueId output : model.Outputs(node)) add(made, output);
     }
     // A weight may be an output itself.
     for (const std::string& name : part.outputs) {
-      const ValueId value = source.ValueNamed(name);
-      if (value != kNo<ValueId>) used_.push_back(value);
+      add(used, source.ValueNamed(name));
     }
-    for (std::vector<ValueId>* const list : {&used_, &made_}) {
-      std::sort(list->begin(), list->end());
-      list->erase(std::unique(list->begin(), list->end()), list->end());
-    }
-  }
-
-  const std::vector<ValueId>& used() const { return used_; }
-  const std::vector<ValueId>& made() const { return made_; }
-  const std::unordered_set<std::size_t>& called() const { return called_; }
-
- private:
-  void UseNode(NodeId node) {
-    const Model& model = source_.model_;
-    ForEachInside(model, node, [&](NodeId inner) {
-      for (const ValueId input : model.Inputs(inner)) {
-        if (input != kNo<ValueId>) used_.push_back(input);
-      }
-      ForEachReturned(model, inner, [&](ValueId value) {
-        if (value != kNo<ValueId>) used_.push_back(value);
-      });
-      Call(inner);
-    });
+    SortUnique(used);
+    SortUnique(made);
   }
 
   // Marks the functions that `node` and their bodies call.
@@ -257,7 +234,7 @@ class PartWriter::Uses {
       open.pop_back();
       const FunctionId function = source_.calls_.Of(at);
       if (function == kNo<FunctionId> ||
-          !called_.insert(Index(function)).second) {
+          !called.insert(Index(function)).second) {
         continue;
       }
       for (const NodeId inside :
@@ -269,9 +246,9 @@ class PartWriter::Uses {
   }
 
   const PartSource& source_;
-  std::vector<ValueId> used_;
-  std::vector<ValueId> made_;
-  std::unordered_set<std::size_t> called_;
+  std::vector<ValueId> used;
+  std::vector<ValueId> made;
+  std::unordered_set<std::size_t> called;
 };
 
 PartWriter::PartWriter(const PartSource& source, const sizes::Shapes& shapes,
@@ -279,7 +256,7 @@ PartWriter::PartWriter(const PartSource& source, const sizes::Shapes& shapes,
     : source_(source) {
   const Uses uses(source, part);
   std::vector<Bytes> file = source.rest_;
-  for (const std::size_t function : uses.called()) {
+  for (const std::size_t function : uses.called) {
     file.push_back(source.functions_[function]);
   }
   spans_ = SpansOf(std::move(file));
@@ -306,7 +283,7 @@ PartWriter::PartWriter(const PartSource& source, const sizes::Shapes& shapes,
 
 void PartWriter::KeepWeights(const Uses& uses, std::vector<Bytes>& kept,
                              WeightPacker* packer) {
-  for (const ValueId value : uses.used()) {
+  for (const ValueId value : uses.used) {
     for (std::uint32_t i = source_.first_weight_[Index(value)];
          i < source_.initializers_.size(); i = source_.next_weight_[i]) {
       ++weights_;
@@ -339,7 +316,7 @@ void PartWriter::KeepInfos(const Uses& uses, const Part& part,
   ends.insert(part.outputs.begin(), part.outputs.end());
   // A value may have two makers; it is told of once, by its name.
   std::unordered_set<std::string_view> told;
-  for (const ValueId value : uses.used()) {
+  for (const ValueId value : uses.used) {
     if (!IsOfMain(model, value) || model.InitializerOf(value) == nullptr) {
       continue;
     }
@@ -350,7 +327,7 @@ void PartWriter::KeepInfos(const Uses& uses, const Part& part,
     keep(source_.value_infos_, name);
     keep(source_.annotations_, name);
   }
-  for (const ValueId value : uses.made()) {
+  for (const ValueId value : uses.made) {
     const std::string_view name = model.ValueName(value);
     if (!told.insert(name).second) continue;
     if (!ends.contains(name)) keep(source_.value_infos_, name);
@@ -360,12 +337,10 @@ void PartWriter::KeepInfos(const Uses& uses, const Part& part,
 
 std::vector<PartWriter::Span> PartWriter::SpansOf(
     std::vector<Bytes> fields) const {
-  std::sort(fields.begin(), fields.end(),
-            [](Bytes a, Bytes b) { return a.data() < b.data(); });
+  SortBy(fields, [](Bytes field) { return field.data(); });
   std::vector<Span> spans;
   for (const Bytes field : fields) {
-    const auto begin = static_cast<std::uint64_t>(
-        field.data() - source_.model_.bytes().data());
+    const std::uint64_t begin = OffsetIn(source_.model_.bytes(), field);
     if (!spans.empty() && spans.back().begin + spans.back().size == begin) {
       spans.back().size += field.size();
     } else {

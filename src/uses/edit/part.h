@@ -107,7 +107,7 @@ class PartSource {
   Fields inputs_, value_infos_, annotations_;          // by name
   std::unordered_map<std::string_view, Bytes> infos_;  // what is said first
   FunctionCalls calls_;
-  std::vector<ValueId> named_;  // by name: the value of the main graph
+  IdVector<NameId, ValueId> named_;  // the value of the main graph
   // By value: its first initializer; by initializer: the next of the same.
   std::vector<std::uint32_t> first_weight_, next_weight_;
 };
@@ -133,7 +133,7 @@ class PartWriter {
     std::uint64_t begin;
     std::uint64_t size;
   };
-  class Uses;
+  struct Uses;
 
   void KeepWeights(const Uses& uses, std::vector<Bytes>& kept,
                    WeightPacker* packer);

@@ -88,7 +88,8 @@ class PrivateTexts::Visitor {
     constexpr std::size_t kLarge = 64 * 1024;
     if (open_.back().message == MessageType::kTensorProto && release_ &&
         field.bytes.size() >= kLarge) {
-      release_(Offset(field.bytes), Offset(field.bytes) + field.bytes.size());
+      const std::uint64_t begin = OffsetIn(file_, field.bytes);
+      release_(begin, begin + field.bytes.size());
     }
     if (info.holds == onnx::Holds::kUnknown ||
         info.holds == onnx::Holds::kNumber) {
@@ -284,10 +285,6 @@ class PrivateTexts::Visitor {
       return place;
     }
     return "model";
-  }
-
-  std::uint64_t Offset(Bytes bytes) const {
-    return static_cast<std::uint64_t>(bytes.data() - file_.data());
   }
 
   const Bytes file_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/letters.h"
+#include "base/lists.h"
 #include "base/parse_number.h"
 #include "base/text.h"
 #include "base/word_list.h"
@@ -22,6 +23,13 @@ bool IsPathByte(char c) {
   return IsWord(c) || c == '/' || c == '\\' || c == '.' || c == '-' ||
          c == '+' || c == '~' || c == '@' || c == '%' || c == '#' ||
          static_cast<unsigned char>(c) >= 0x80;
+}
+
+// The end of the bytes from `at` on that `is` takes.
+template <typename Is>
+std::size_t EndOf(std::string_view text, std::size_t at, const Is& is) {
+  while (at < text.size() && is(text[at])) ++at;
+  return at;
 }
 
 struct PrivateWords {
@@ -40,8 +48,7 @@ const PrivateWords& Words() {
 // "/home/me/x.py" at the start of `text`; 0 if it is no path.
 std::size_t UnixPath(std::string_view text) {
   if (text.size() < 3 || text[0] != '/' || !IsPathByte(text[1])) return 0;
-  std::size_t end = 1;
-  while (end < text.size() && IsPathByte(text[end])) ++end;
+  const std::size_t end = EndOf(text, 1, IsPathByte);
   const std::string_view path = text.substr(0, end);
   const std::size_t slash = path.find('/', 1);
   if (slash == path.npos) return 0;
@@ -55,8 +62,7 @@ std::size_t UnixPath(std::string_view text) {
   }
   const std::size_t dot = path.rfind('.');
   if (dot == path.npos || dot < last) return 0;
-  std::size_t after = dot + 1;
-  while (after < path.size() && IsWord(path[after])) ++after;
+  const std::size_t after = EndOf(path, dot + 1, IsWord);
   return Words().endings.Has(path.substr(dot + 1, after - dot - 1)) ? after : 0;
 }
 
@@ -68,23 +74,19 @@ std::size_t WindowsPath(std::string_view text) {
                      IsLetter(text[2]) &&
                      text.substr(3, 64).find('\\') != text.npos;
   if (!drive && !share) return 0;
-  std::size_t end = 3;
-  while (end < text.size() && (IsPathByte(text[end]))) ++end;
-  return end;
+  return EndOf(text, 3, IsPathByte);
 }
 
 // "~/models", "~me/models", "~me"
 std::size_t HomePath(std::string_view text) {
   if (text.size() < 3 || text[0] != '~') return 0;
-  std::size_t at = 1;
-  while (at < text.size() && IsWord(text[at])) ++at;
+  const std::size_t at = EndOf(text, 1, IsWord);
   const bool named = at > 2 && IsLetter(text[1]);
   if (at == text.size() || !IsPathByte(text[at])) return named ? at : 0;
   if (at + 1 >= text.size() || text[at] != '/' || !IsWord(text[at + 1])) {
     return 0;
   }
-  while (at < text.size() && IsPathByte(text[at])) ++at;
-  return at;
+  return EndOf(text, at, IsPathByte);
 }
 
 // "\/home\/me" in JSON, "%2Fhome%2Fme" in an address, "\\\\server\\share" in
@@ -152,8 +154,7 @@ void ForEachPath(std::string_view text,
       ++at;
       continue;
     }
-    std::size_t end = at;
-    while (end < text.size() && IsPathByte(text[end])) ++end;
+    std::size_t end = EndOf(text, at, IsPathByte);
     std::string path;
     if (end == at + 1 && end < text.size() && text[end] == ':') {
       path = text.substr(at, WindowsPath(text.substr(at)));
@@ -194,14 +195,12 @@ std::string_view FindUser(std::string_view text,
   // Names of users may have these.
   const auto is_part = [](char c) { return IsWord(c) || c == '-' || c == '.'; };
   for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = at;
-    while (end < text.size() && IsWord(text[end])) ++end;
+    const std::size_t end = EndOf(text, at, IsWord);
     const std::string_view word = text.substr(at, end - at);
     if (IsTelling(word) && users.contains(InSmallLetters(word))) return word;
     if (at == 0 || !is_part(text[at - 1])) {  // "ann.lee"
-      std::size_t last = end;
-      while (last < text.size() && is_part(text[last])) ++last;
-      const std::string_view whole = text.substr(at, last - at);
+      const std::string_view whole =
+          text.substr(at, EndOf(text, end, is_part) - at);
       if (whole.size() > word.size() && IsTelling(whole) &&
           users.contains(InSmallLetters(whole))) {
         return whole;
@@ -229,8 +228,7 @@ std::string_view FindFrame(std::string_view text) {
   constexpr std::string_view kPython = ".py(";
   for (std::size_t at = text.find(kPython); at != text.npos;
        at = text.find(kPython, at + 1)) {
-    std::size_t end = at + kPython.size();
-    while (end < text.size() && IsDigit(text[end])) ++end;
+    const std::size_t end = EndOf(text, at + kPython.size(), IsDigit);
     if (end == at + kPython.size() || !text.substr(end).starts_with("): ")) {
       continue;
     }
@@ -250,18 +248,14 @@ std::string_view FindEmail(std::string_view text) {
                          text[begin - 1] == '-' || text[begin - 1] == '+')) {
       --begin;
     }
-    std::size_t end = at + 1;
-    while (end < text.size() &&
-           (IsWord(text[end]) || text[end] == '.' || text[end] == '-')) {
-      ++end;
-    }
+    std::size_t end = EndOf(
+        text, at + 1, [](char c) { return IsWord(c) || c == '.' || c == '-'; });
     while (end > at && (text[end - 1] == '.' || text[end - 1] == '-')) --end;
     const std::string_view host = text.substr(at + 1, end - at - 1);
     const std::size_t dot = host.rfind('.');
     if (begin == at || dot == host.npos || dot == 0) continue;
     const std::string_view last = host.substr(dot + 1);
-    if (last.size() >= 2 && last.size() <= 10 &&
-        std::all_of(last.begin(), last.end(), IsLetter)) {
+    if (last.size() >= 2 && last.size() <= 10 && AllIn(last, IsLetter)) {
       return text.substr(begin, end - begin);
     }
   }
@@ -278,9 +272,8 @@ bool IsHostByte(char c) {
 bool IsPrivateHost(std::string_view host, bool in_address) {
   const std::vector<std::string_view> labels = Split(host, '.');
   const bool may_be_module =
-      labels.size() < 3 ||
-      std::any_of(labels.begin(), labels.end(), [](std::string_view label) {
-        return std::all_of(label.begin(), label.end(), IsDigit);
+      labels.size() < 3 || AnyIn(labels, [](std::string_view label) {
+        return AllIn(label, IsDigit);
       });
   if (host.size() > 1 && Words().private_ends.HasEndOf(host.substr(1))) {
     return in_address || !may_be_module;
@@ -330,21 +323,16 @@ std::string_view FindAddress(std::string_view text) {
       --begin;
     }
     const std::size_t start = at + kMark.size();
-    std::size_t end = start;
-    while (end < text.size() &&
-           (IsHostByte(text[end]) || text[end] == '_' || text[end] == ':' ||
-            text[end] == '@' || text[end] == '%')) {
-      ++end;
-    }
+    const std::size_t end = EndOf(text, start, [](char c) {
+      return IsHostByte(c) || c == '_' || c == ':' || c == '@' || c == '%';
+    });
     if (IsPrivateAddress(text.substr(begin, at - begin),
                          text.substr(start, end - start))) {
-      while (end < text.size() && IsPathByte(text[end])) ++end;
-      return text.substr(begin, end - begin);
+      return text.substr(begin, EndOf(text, end, IsPathByte) - begin);
     }
   }
   for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = at;
-    while (end < text.size() && IsHostByte(text[end])) ++end;
+    const std::size_t end = EndOf(text, at, IsHostByte);
     const std::string_view host = text.substr(at, end - at);
     if (host.size() > 6 && IsPrivateHost(host, false)) return host;
     at = end + 1;

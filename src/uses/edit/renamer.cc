@@ -34,13 +34,11 @@ Renamer::Renamer(const Model& model, const std::vector<Rename>& renames)
   for (std::size_t i = 0; i < mentions.size(); ++i) {
     const std::string& name = names_.at(std::string(mentions[i].name));
     rewrite_->Erase(mentions[i].message, mentions[i].name);
-    rewrite_->Append(mentions[i].message,
-                     static_cast<std::uint32_t>(name.size()), i);
+    rewrite_->Append(mentions[i].message, name.size(), i);
   }
   rewrite_->Layout();
   if (!names_.empty()) {
-    rewrite_->Append(0, static_cast<std::uint32_t>(record_.size()),
-                     kRecordToken);
+    rewrite_->Append(0, record_.size(), kRecordToken);
   }
 }
 

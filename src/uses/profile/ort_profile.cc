@@ -5,6 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/lists.h"
 #include "base/parse_number.h"
 #include "base/text.h"
 #include "file/json/reader.h"
@@ -45,9 +46,7 @@ class Reader {
            "SessionOptions.enable_profiling writes");
     }
     SubtractChildren();
-    std::sort(
-        profile_.run_times.begin(), profile_.run_times.end(),
-        [](const ModelRun& a, const ModelRun& b) { return a.begin < b.begin; });
+    SortBy(profile_.run_times, &ModelRun::begin);
   }
 
  private:
@@ -111,21 +110,16 @@ class Reader {
         event_.status = json_.StringView();
       } else if (key == measure_.name && text) {
         const json::Place place = json_.Here();
-        event_.measured = NumberIn(json_.StringView());
-        if (!event_.measured) {
+        // The runtime writes numbers as strings: "32768".
+        const auto number = ParseWhole<std::int64_t>(json_.StringView());
+        if (!number) {
           json_.FailAt(place, "its {} is not a number", measure_.name);
         }
+        event_.measured = std::clamp(*number, -kMost, kMost);
       } else if (key == measure_.name && json_.Peek() == Kind::kNumber) {
         event_.measured = std::clamp(Number(), -kMost, kMost);
       }
     });
-  }
-
-  // The runtime writes numbers as strings: "32768".
-  static std::optional<std::int64_t> NumberIn(std::string_view text) {
-    const std::optional<std::int64_t> number = ParseWhole<std::int64_t>(text);
-    if (!number) return std::nullopt;
-    return std::clamp(*number, -kMost, kMost);
   }
 
   std::int64_t Number() {

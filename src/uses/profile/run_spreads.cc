@@ -5,6 +5,8 @@
 #include <bit>
 #include <functional>
 
+#include "base/lists.h"
+
 namespace onnx_tag::profile {
 namespace {
 
@@ -99,10 +101,7 @@ std::vector<Spread> SpreadsOf(const Profile& profile,
       calls.push_back(&call);
     }
   }
-  std::stable_sort(calls.begin(), calls.end(),
-                   [](const KernelRun* a, const KernelRun* b) {
-                     return a->begin < b->begin;
-                   });
+  SortBy(calls, &KernelRun::begin);
   std::vector<RunDigest> digests(spreads.size());
   std::vector<std::int64_t> sums(spreads.size(), 0);
   std::vector<bool> ran(spreads.size(), false);

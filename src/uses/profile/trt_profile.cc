@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/text.h"
 #include "file/json/reader.h"
 #include "onnx_tag/error.h"
 #include "uses/profile/collector.h"
@@ -32,15 +33,6 @@ Names NodesIn(std::string_view metadata) {
   return nodes;
 }
 
-void AddParts(std::string_view text, std::string_view between, Names& parts) {
-  while (true) {
-    const std::size_t at = text.find(between);
-    parts.emplace_back(text.substr(0, at));
-    if (at == std::string_view::npos) return;
-    text.remove_prefix(at + between.size());
-  }
-}
-
 // "PWN(PWN(a), b)" was split at ", ": takes what is around a name off.
 std::string WithoutPointwise(std::string_view name) {
   constexpr std::string_view kPointwise = "PWN(";
@@ -55,17 +47,13 @@ std::string WithoutPointwise(std::string_view name) {
 
 // "a + PWN(b, c)": what the name of a layer says without layer information.
 Names NodesInName(std::string_view layer) {
-  Names parts;
-  AddParts(layer, " + ", parts);
   Names nodes;
-  for (const std::string& part : parts) {
+  for (const std::string_view part : Split(layer, " + ")) {
     if (!part.starts_with("PWN(")) {
-      nodes.push_back(part);
+      nodes.emplace_back(part);
       continue;
     }
-    Names inner;
-    AddParts(part, ", ", inner);
-    for (const std::string& name : inner) {
+    for (const std::string_view name : Split(part, ", ")) {
       nodes.push_back(WithoutPointwise(name));
     }
   }

@@ -5,7 +5,6 @@
 #include "base/letters.h"
 #include "base/text.h"
 #include "onnx_tag/error.h"
-#include "uses/sizes/formulas.h"
 
 namespace onnx_tag::sizes {
 namespace {
@@ -30,11 +29,7 @@ Assumptions::Assumptions(const Model& model, const Shapes& shapes,
       shapes_(shapes),
       formulas_(shapes.formulas()),
       numbers_(formulas_),
-      is_set_(formulas_.symbol_count()),
-      equal_(formulas_.symbol_count()),
-      places_(formulas_.symbol_count()),
-      follows_(formulas_.symbol_count()),
-      equalities_of_(formulas_.symbol_count()) {
+      known_(formulas_.symbol_count()) {
   for (const ValueId input : model_[GraphId{0}].inputs) {
     if (model_.InitializerOf(input) == nullptr) inputs_.push_back(input);
   }
@@ -51,7 +46,7 @@ void Assumptions::ReadInputs() {
       const SymbolId symbol = formulas_.OnlySymbol((*shape)[i]);
       if (symbol == kNo<SymbolId>) continue;
       const bool first = i == 0 && shape->size() > 1;
-      Place& place = places_[Index(symbol)];
+      Place& place = known_[symbol].place;
       place = first && place != Place::kElsewhere ? Place::kFirst
                                                   : Place::kElsewhere;
     }
@@ -60,15 +55,15 @@ void Assumptions::ReadInputs() {
     const ValueFacts::Equality& equality = shapes_.equalities()[i];
     const SymbolId a = formulas_.OnlySymbol(equality.a);
     const SymbolId b = formulas_.OnlySymbol(equality.b);
-    if (a != kNo<SymbolId> && b == kNo<SymbolId>) follows_[Index(a)] = true;
-    if (b != kNo<SymbolId> && a == kNo<SymbolId>) follows_[Index(b)] = true;
+    if (a != kNo<SymbolId> && b == kNo<SymbolId>) known_[a].follows = true;
+    if (b != kNo<SymbolId> && a == kNo<SymbolId>) known_[b].follows = true;
     std::vector<SymbolId> symbols;
     if (!AddDimensionsOf(equality.a, symbols) ||
         !AddDimensionsOf(equality.b, symbols)) {
       continue;
     }
     for (const SymbolId symbol : symbols) {
-      equalities_of_[Index(symbol)].push_back(static_cast<std::uint32_t>(i));
+      known_[symbol].equalities.push_back(static_cast<std::uint32_t>(i));
     }
   }
 }
@@ -76,10 +71,10 @@ void Assumptions::ReadInputs() {
 void Assumptions::Set(SymbolId symbol, std::int64_t number,
                       Assumption::From from) {
   numbers_.Set(symbol, number);
-  is_set_[Index(symbol)] = true;
+  known_[symbol].is_set = true;
   changed_.push_back(symbol);
   if (from != Assumption::From::kEqual ||
-      places_[Index(symbol)] != Place::kNowhere) {
+      known_[symbol].place != Place::kNowhere) {
     list_.push_back({formulas_[symbol].name, number, from});
   }
 }
@@ -90,7 +85,7 @@ void Assumptions::Give(const GivenShape& given) {
   if (symbol != kNo<SymbolId> && given.dims.size() == 1) {
     const Symbol::Kind kind = formulas_[symbol].kind;
     if (kind == Symbol::Kind::kDimension || kind == Symbol::Kind::kData) {
-      if (is_set_[Index(symbol)]) {
+      if (known_[symbol].is_set) {
         const Dim before = numbers_(formulas_.Find(given.name));
         if (before.Is(given.dims[0])) return;
         Fail(ErrorKind::kUsage, "--shape {}: {} and {} given", given.name,
@@ -109,9 +104,8 @@ void Assumptions::Give(const GivenShape& given) {
          given.name, given.dims.size());
   }
   // A file may have thousands of names for what depends on its inputs.
-  for (std::size_t i = 0; i < formulas_.symbol_count(); ++i) {
-    const Symbol& one = formulas_[MakeId<SymbolId>(i)];
-    if (places_[i] != Place::kNowhere) dims.push_back(one.name);
+  for (const SymbolId id : AllIds<SymbolId>(known_.size())) {
+    if (known_[id].place != Place::kNowhere) dims.push_back(formulas_[id].name);
   }
   std::vector<std::string_view> all = dims;
   all.insert(all.end(), inputs.begin(), inputs.end());
@@ -140,7 +134,7 @@ void Assumptions::GiveInput(ValueId input, const GivenShape& given) {
            dim.number(), given.dims[i]);
     }
     if (symbol == kNo<SymbolId>) continue;
-    if (is_set_[Index(symbol)]) {
+    if (known_[symbol].is_set) {
       const Dim before = numbers_(dim);
       if (before.Is(given.dims[i])) continue;
       Fail(ErrorKind::kUsage,
@@ -180,19 +174,19 @@ void Assumptions::Propagate() {
   while (!changed_.empty()) {
     const SymbolId set = changed_.back();
     changed_.pop_back();
-    for (const std::uint32_t i : equalities_of_[Index(set)]) {
+    for (const std::uint32_t i : known_[set].equalities) {
       const ValueFacts::Equality& equality = shapes_.equalities()[i];
       for (const auto& [one, other] : {std::pair(equality.a, equality.b),
                                        std::pair(equality.b, equality.a)}) {
         const SymbolId symbol = formulas_.OnlySymbol(one);
-        if (symbol == kNo<SymbolId> || is_set_[Index(symbol)] ||
+        if (symbol == kNo<SymbolId> || known_[symbol].is_set ||
             formulas_[symbol].kind != Symbol::Kind::kDimension) {
           continue;
         }
         const Dim number = numbers_(other);
         if (!number.IsNumber() || number.number() < 1) continue;
         Set(symbol, number.number(), Assumption::From::kEqual);
-        equal_[Index(symbol)] = other;
+        known_[symbol].equal = other;
       }
     }
   }
@@ -207,8 +201,8 @@ void Assumptions::AddDefaults() {
       if (!shape) continue;
       for (const Dim dim : *shape) {
         const SymbolId symbol = formulas_.OnlySymbol(dim);
-        if (symbol == kNo<SymbolId> || is_set_[Index(symbol)]) continue;
-        if (follows_[Index(symbol)] && !explained) continue;
+        if (symbol == kNo<SymbolId> || known_[symbol].is_set) continue;
+        if (known_[symbol].follows && !explained) continue;
         Set(symbol, IsBatch(symbol) ? 1 : kDefaultSize,
             Assumption::From::kDefault);
         Propagate();
@@ -222,7 +216,7 @@ bool Assumptions::IsBatch(SymbolId symbol) const {
   const std::string name = InSmallLetters(formulas_[symbol].name);
   return name.find("batch") != std::string::npos ||
          IsOneOf(name, {"n", "b", "bs"}) ||
-         places_[Index(symbol)] == Place::kFirst;
+         known_[symbol].place == Place::kFirst;
 }
 
 std::string Assumptions::Text() const {

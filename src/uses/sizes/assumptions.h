@@ -37,7 +37,7 @@ class Assumptions {
   const std::vector<Assumption>& list() const { return list_; }
   // What it must equal, for a symbol whose number comes from there; else
   // unknown.
-  Dim EqualOf(SymbolId symbol) const { return equal_[Index(symbol)]; }
+  Dim EqualOf(SymbolId symbol) const { return known_[symbol].equal; }
   // "sequence=512 and assumed batch=1"; empty if there are none.
   std::string Text() const;
 
@@ -47,6 +47,14 @@ class Assumptions {
     kNowhere,
     kFirst,  // always the first axis of several
     kElsewhere,
+  };
+  // What is known of a symbol.
+  struct Known {
+    Place place = Place::kNowhere;
+    bool is_set = false;
+    bool follows = false;  // it must equal a formula
+    Dim equal;
+    std::vector<std::uint32_t> equalities;  // with it
   };
 
   void ReadInputs();
@@ -64,11 +72,7 @@ class Assumptions {
   std::vector<ValueId> inputs_;  // of the main graph that are no weights
   Evaluation numbers_;
   std::vector<Assumption> list_;
-  std::vector<bool> is_set_;  // by symbol
-  std::vector<Dim> equal_;    // by symbol
-  std::vector<Place> places_;
-  std::vector<bool> follows_;  // it must equal a formula
-  std::vector<std::vector<std::uint32_t>> equalities_of_;  // by symbol
+  IdVector<SymbolId, Known> known_;
   std::vector<SymbolId> changed_;  // since Propagate looked
 };
 

@@ -38,16 +38,8 @@ Fact Common(const Fact& a, const Fact& b) {
 
 }  // namespace
 
-GraphId Shapes::CalledBody(NodeId node) const {
-  const FunctionId function = functions_.Of(node);
-  return function == kNo<FunctionId> ? kNo<GraphId>
-                                     : model_.functions()[Index(function)].body;
-}
-
 Fact Shapes::FactAt(std::span<const ValueId> values, std::size_t i) const {
-  return i < values.size() && values[i] != kNo<ValueId>
-             ? facts_.FactOf(values[i])
-             : Fact();
+  return i < values.size() ? facts_[values[i]] : Fact();
 }
 
 Fact Shapes::FactOfRound(std::span<const ValueId> values, std::size_t i) const {
@@ -90,9 +82,10 @@ std::vector<std::int64_t> Shapes::Signature(NodeId node, GraphId body) const {
       key.push_back(-2);
       continue;
     }
-    key.push_back(facts_.TypeOf(input));
-    AppendShape(facts_.ShapeOf(input), key);
-    if (const Numbers* const numbers = facts_.NumbersOf(input)) {
+    const auto& [shape, numbers, type, sequence] = facts_[input];
+    key.push_back(type);
+    AppendShape(shape, key);
+    if (numbers) {
       key.push_back(numbers->uniform ? 1 : 0);
       key.push_back(static_cast<std::int64_t>(numbers->elements.size()));
       for (const Number& number : numbers->elements) {
@@ -100,7 +93,7 @@ std::vector<std::int64_t> Shapes::Signature(NodeId node, GraphId body) const {
         key.push_back(number.under.bits());
       }
     }
-    if (const Sequence* const sequence = facts_.SequenceOf(input)) {
+    if (sequence != nullptr) {
       key.push_back(sequence->length.bits());
       AppendShape(sequence->element, key);
       for (const Shape& item : sequence->items) AppendShape(item, key);
@@ -155,7 +148,7 @@ void Shapes::InferCall(NodeId node, GraphId body, const Scope& scope) {
   std::vector<std::pair<ValueId, Fact>> saved;
   if (again) {
     for (const ValueId value : ValuesWithin(body)) {
-      saved.emplace_back(value, facts_.FactOf(value));
+      saved.emplace_back(value, facts_[value]);
     }
   } else {
     first_run_[Index(body)] = run;
@@ -406,12 +399,10 @@ void Shapes::InferSequenceMap(NodeId node, GraphId body, const Scope& scope) {
   InferBody(body, scope, length, node);
   Facts facts;
   for (const ValueId result : model_[body].outputs) {
-    Fact fact;
-    if (result != kNo<ValueId>) {
-      fact.type = facts_.TypeOf(result);
-      fact.sequence = Sequence::Of(facts_.ShapeOf(result), length);
-    }
-    facts.push_back(std::move(fact));
+    facts.emplace_back();
+    if (result == kNo<ValueId>) continue;
+    facts.back() = {.type = facts_[result].type,
+                    .sequence = Sequence::Of(facts_[result].shape, length)};
   }
   LearnOutputs(node, std::move(facts));
 }

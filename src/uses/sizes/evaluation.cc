@@ -10,6 +10,11 @@ using Kind = Symbol::Kind;
 // Steps of a proof that a formula is positive.
 constexpr int kMostSteps = 6;
 
+std::optional<std::int64_t> BoundOf(std::optional<Wide> wide) {
+  const Dim narrow = wide ? Narrow(*wide) : kUnknownDim;
+  return narrow.IsNumber() ? std::optional(narrow.number()) : std::nullopt;
+}
+
 }  // namespace
 
 void Evaluation::Set(SymbolId symbol, std::int64_t number) {
@@ -158,14 +163,12 @@ Formulas::Bounds Formulas::BoundsOf(const Symbol& symbol) const {
       break;
     case Kind::kSum:
       if (a.least && b.least) {
-        const Dim least = Narrow(Wide{*a.least} + *b.least);
-        if (least.IsNumber()) bounds.least = least.number();
+        bounds.least = BoundOf(Wide{*a.least} + *b.least);
       }
       break;
     case Kind::kProduct:
       if (a.least && *a.least >= 0 && b.least && *b.least >= 0) {
-        const Dim least = Narrow(Wide{*a.least} * *b.least);
-        if (least.IsNumber()) bounds.least = least.number();
+        bounds.least = BoundOf(Wide{*a.least} * *b.least);
       }
       break;
     case Kind::kScaled:
@@ -215,12 +218,7 @@ Formulas::Bounds Formulas::BoundsOf(Dim dim) const {
     add(least, down);
     add(most, up);
   }
-  const auto keep = [](std::optional<Wide> number) {
-    std::optional<std::int64_t> kept;
-    if (number && Narrow(*number).IsNumber()) kept = Narrow(*number).number();
-    return kept;
-  };
-  return {keep(least), keep(most)};
+  return {BoundOf(least), BoundOf(most)};
 }
 
 bool Formulas::IsAtLeast(Dim a, std::int64_t least) {

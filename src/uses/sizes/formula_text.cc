@@ -44,9 +44,7 @@ std::string SumText(const Formulas& formulas, std::vector<Term> terms,
     }
     return sum == 0 ? ~0U : sum;  // a number comes last
   };
-  std::stable_sort(
-      terms.begin(), terms.end(),
-      [&](const Term& x, const Term& y) { return degree(x) < degree(y); });
+  SortBy(terms, degree);
   std::string text;
   for (const Term& term : terms) {
     const auto factors = formulas.Factors(term.monomial);

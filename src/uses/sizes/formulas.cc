@@ -3,12 +3,10 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "base/hash.h"
-#include "uses/sizes/dim.h"
 
 namespace onnx_tag::sizes {
 namespace {
@@ -222,6 +220,12 @@ Dim Formulas::Times(Dim a, Dim b) {
   if (b.Is(1)) return a;
   if (b.bits() < a.bits()) std::swap(a, b);
   return Remember(Action::kTimes, a, b, [&] { return ComputeTimes(a, b); });
+}
+
+Dim Formulas::ProductOf(std::span<const Dim> dims) {
+  Dim product = 1;
+  for (const Dim dim : dims) product = Times(product, dim);
+  return product;
 }
 
 Dim Formulas::ComputeTimes(Dim a, Dim b) {

@@ -84,6 +84,7 @@ class Formulas {
   Dim Times(Dim a, Dim b, Dim c, More... more) {
     return Times(Times(a, b), c, more...);
   }
+  Dim ProductOf(std::span<const Dim> dims);
   // a / b where b divides a as a polynomial; else unknown.
   Dim Quotient(Dim a, Dim b);
   // Rounded down. Unknown where b is 0.

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/lists.h"
-#include "core/graph/function_calls.h"
 #include "core/graph/operators.h"
 #include "core/graph/order.h"
 #include "file/model/element_types.h"
@@ -18,15 +17,6 @@ namespace {
 constexpr GraphId kMainGraph{0};
 // Functions may call each other in a circle.
 constexpr int kMostInside = 64;
-
-std::uint64_t NumberOr0(Dim number, std::uint64_t& unknown) {
-  if (number.IsOver()) return kOver;
-  if (number.IsNumber() && number.number() >= 0) {
-    return static_cast<std::uint64_t>(number.number());
-  }
-  ++unknown;
-  return 0;
-}
 
 // Which operands of an Einsum of two, and whether its result, must be brought
 // into the order of a batched product: [batch, rows, sums], [batch, sums,
@@ -71,13 +61,10 @@ MainRun::MainRun(const Model& model, const Shapes& shapes,
     : model_(model),
       shapes_(shapes),
       numbers_(numbers),
+      calls_(model),
       item_of_(model.value_count(), kNobody),
       step_of_(model.node_count(), kNobody),
       peaks_(model.graph_count()) {
-  const FunctionCalls calls(model);
-  for (const FunctionCalls::Call& call : calls.calls()) {
-    calls_.emplace(call.node, model.functions()[Index(call.function)].body);
-  }
   for (const GraphId id : model.Graphs()) {
     if (model[id].kind != GraphKind::kSubgraph) continue;
     for (const ValueId output : model[id].outputs) {
@@ -87,13 +74,12 @@ MainRun::MainRun(const Model& model, const Shapes& shapes,
   }
   for (const NodeId node : ExecutionOrder(model, kMainGraph)) {
     step_of_[node] = static_cast<std::uint32_t>(steps_.size());
-    const std::uint64_t own =
-        NumberOr0(numbers(shapes.Flops(node)), unknown_flops_);
-    const std::uint64_t within =
-        NumberOr0(numbers(shapes.FlopsInside(node)), unknown_flops_);
+    const auto own = CountOf(numbers(shapes.Flops(node)));
+    const auto within = CountOf(numbers(shapes.FlopsInside(node)));
+    unknown_flops_ += (own ? 0u : 1u) + (within ? 0u : 1u);
     steps_.push_back({.node = node,
                       .is_constant = constant[model[node].index],
-                      .cost = CappedSum(own, within),
+                      .cost = CappedSum(own.value_or(0), within.value_or(0)),
                       .inside = InsideOf(node, 0)});
   }
   AddItems(weights);
@@ -210,10 +196,8 @@ std::uint64_t MainRun::InsideOf(NodeId node, int depth) {
   for (const GraphId graph : model_.Subgraphs(node)) {
     most = std::max(most, PeakOf(graph, depth + 1));
   }
-  const auto call = calls_.find(node);
-  if (call != calls_.end()) {
-    most = std::max(most, PeakOf(call->second, depth + 1));
-  }
+  const GraphId body = calls_.BodyOf(model_, node);
+  if (body != kNo<GraphId>) most = std::max(most, PeakOf(body, depth + 1));
   return std::max(most, CopiesOf(node));
 }
 

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/graph/function_calls.h"
 #include "onnx_tag/model.h"
 #include "uses/sizes/assumptions.h"
 #include "uses/sizes/module_sizes.h"
@@ -86,9 +87,9 @@ class MainRun {
   const Evaluation& numbers_;
   std::vector<Step> steps_;
   std::vector<Item> items_;
+  const FunctionCalls calls_;
   IdVector<ValueId, std::uint32_t> item_of_;
   IdVector<NodeId, std::uint32_t> step_of_;
-  std::unordered_map<NodeId, GraphId> calls_;  // of functions
   // What subgraphs return that is not theirs: such a value has a reader that
   // Model::Consumers() does not know.
   std::unordered_map<ValueId, std::vector<NodeId>> returned_;

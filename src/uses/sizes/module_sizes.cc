@@ -7,7 +7,6 @@
 #include "core/graph/constant_weights.h"
 #include "core/hierarchy/roll_up.h"
 #include "core/tagging/parameter_counts.h"
-#include "file/model/element_types.h"
 #include "file/model/tensor_data.h"
 
 namespace onnx_tag::sizes {
@@ -116,21 +115,14 @@ ModelSizes CountSizes(const Model& model, const Tagging& tagging,
   for (const ConstantWeight& tensor : FindConstantWeights(model)) {
     add(tensor.value, tensor.data_type, tensor.elements);
   }
-  const auto is_known = [&](Dim dim) {
-    const Dim number = numbers(dim);
-    return number.IsOver() || (number.IsNumber() && number.number() >= 0);
-  };
   for (const NodeId node : model.Nodes()) {
     sizes.flops[node] = numbers(shapes.Flops(node));
-    if (is_known(shapes.Flops(node))) continue;
+    if (CountOf(sizes.flops[node])) continue;
     ++place(tagging.tags[node].module).unknown_flops;
   }
   const auto add_to = [&](std::uint64_t& sum, Dim part, Dim whole) {
-    if (!is_known(whole)) return;
-    const Dim number = numbers(part);
-    sum = CappedSum(sum, number.IsOver()
-                             ? kOver
-                             : static_cast<std::uint64_t>(number.number()));
+    if (!CountOf(numbers(whole))) return;
+    sum = CappedSum(sum, CountOf(numbers(part)).value_or(kOver));
   };
   ForEachCost(model, tagging, shapes,
               [&](NodeId node, ModuleId module, Dim flops, Dim written) {

@@ -28,6 +28,13 @@ using BytesByType = std::map<std::string_view, std::uint64_t>;
 using onnx_tag::CappedSum;
 using onnx_tag::kOver;
 
+// A size as a count, kOver at most; nothing if it is unknown.
+inline std::optional<std::uint64_t> CountOf(Dim size) {
+  if (size.IsOver()) return kOver;
+  if (!size.IsNumber() || size.number() < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(size.number());
+}
+
 struct Sums {
   std::uint64_t parameters = 0;
   std::uint64_t bytes = 0;

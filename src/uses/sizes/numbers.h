@@ -124,5 +124,6 @@ struct Fact {
   std::int32_t type = 0;
   std::shared_ptr<const Sequence> sequence = {};
 };
+using Facts = std::vector<Fact>;  // by output
 
 }  // namespace onnx_tag::sizes

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "core/graph/order.h"
 #include "file/model/element_types.h"
 #include "uses/sizes/rules/rules.h"
-#include "uses/sizes/value_facts.h"
 
 namespace onnx_tag::sizes {
 namespace {
@@ -66,18 +66,11 @@ Shapes::Shapes(const Model& model, std::span<const GivenShape> given)
   AddUp();
 }
 
-Dim Shapes::Elements(ValueId value) {
-  const std::optional<Shape>& shape = facts_.ShapeOf(value);
-  if (!shape) return kUnknownDim;
-  Dim product = 1;
-  for (const Dim dim : *shape) product = formulas().Times(product, dim);
-  return product;
-}
-
 Dim Shapes::BytesOf(ValueId value) {
-  const std::uint32_t bits = BitsPerElement(facts_.TypeOf(value));
-  if (bits == 0) return kUnknownDim;
-  const Dim elements = Elements(value);
+  const auto& [shape, numbers, type, sequence] = facts_[value];
+  const std::uint32_t bits = BitsPerElement(type);
+  if (bits == 0 || !shape) return kUnknownDim;
+  const Dim elements = formulas().ProductOf(*shape);
   return bits % 8 == 0 ? formulas().Times(elements, bits / 8)
                        : formulas().Ceil(formulas().Times(elements, bits), 8);
 }
@@ -94,10 +87,7 @@ void Shapes::ReadInputs(std::span<const GivenShape> given) {
     Fact fact = Recorded(input);
     const std::string_view name = model_.ValueName(input);
     if (!fact.shape) {
-      const auto shape =
-          std::find_if(given.begin(), given.end(),
-                       [&](const GivenShape& one) { return one.name == name; });
-      if (shape != given.end()) {
+      if (const GivenShape* const shape = FindNamed(given, name)) {
         fact.shape = Shape(shape->dims.begin(), shape->dims.end());
       }
     }
@@ -270,7 +260,7 @@ bool Shapes::IsInOrder(GraphId graph) const {
 }
 
 void Shapes::InferNode(NodeId node, const Scope& scope) {
-  const GraphId body = CalledBody(node);
+  const GraphId body = functions_.BodyOf(model_, node);
   Dim flops = 0;
   Op op = Op::kNone;
   if (body != kNo<GraphId>) {

@@ -43,7 +43,6 @@ class Shapes {
  public:
   // One inference of a graph: the main graph, a body, or a function with some
   // shapes.
-  using Facts = std::vector<Fact>;
   enum class RunId : std::uint32_t {};
   struct Run {
     GraphId graph;
@@ -65,16 +64,15 @@ class Shapes {
 
   // No value: not even the rank is known. A dimension may be unknown.
   const std::optional<Shape>& Of(ValueId value) const {
-    return facts_.ShapeOf(value);
+    return facts_[value].shape;
   }
   // A number of TensorProto.DataType; 0 where it is unknown.
-  std::int32_t TypeOf(ValueId value) const { return facts_.TypeOf(value); }
+  std::int32_t TypeOf(ValueId value) const { return facts_[value].type; }
   // Null if it is a tensor, or its type is unknown.
   const Sequence* SequenceOf(ValueId value) const {
-    return facts_.SequenceOf(value);
+    return facts_[value].sequence.get();
   }
   // Of a tensor; unknown where a dimension or the type is.
-  Dim Elements(ValueId value);
   Dim BytesOf(ValueId value);
 
   // Floating-point operations of a node when the model runs once: nodes of a
@@ -116,7 +114,6 @@ class Shapes {
     int depth;
   };
 
-  GraphId CalledBody(NodeId node) const;
   void ReadInputs(std::span<const GivenShape> given);
   void ReadWeights();
   // False if too much was inferred already: functions and bodies are inferred

@@ -6,7 +6,6 @@
 #include "file/model/message_walk.h"
 #include "file/model/onnx_fields.h"
 #include "file/wire/field_reader.h"
-#include "uses/sizes/formulas.h"
 
 namespace onnx_tag::sizes {
 namespace {
@@ -14,54 +13,12 @@ namespace {
 // Enough to choose numbers that fit; a hostile file has more.
 constexpr std::size_t kMostEqualities = 1000;
 
-std::uint32_t Key(ValueId value) {
-  return static_cast<std::uint32_t>(Index(value));
-}
-
 }  // namespace
 
-ValueFacts::ValueFacts(const Model& model)
-    : model_(model),
-      shapes_(model.value_count()),
-      types_(model.value_count()),
-      numbers_at_(model.value_count(), kNone) {}
-
-const Sequence* ValueFacts::SequenceOf(ValueId value) const {
-  if (sequences_.empty()) return nullptr;
-  const auto found = sequences_.find(Key(value));
-  return found == sequences_.end() ? nullptr : found->second.get();
-}
-
-Fact ValueFacts::FactOf(ValueId value) const {
-  Fact fact;
-  fact.shape = shapes_[Index(value)];
-  fact.type = types_[Index(value)];
-  if (const Numbers* const numbers = NumbersOf(value)) fact.numbers = *numbers;
-  const auto found = sequences_.find(Key(value));
-  if (found != sequences_.end()) fact.sequence = found->second;
-  return fact;
-}
-
 void ValueFacts::Set(ValueId value, Fact fact) {
-  const std::size_t i = Index(value);
   // Calls hand on what they get.
   if (fact.shape && fact.shape->size() > kMostRank) fact.shape.reset();
-  shapes_[i] = std::move(fact.shape);
-  types_[i] = fact.type;
-  std::uint32_t& at = numbers_at_[i];
-  if (!fact.numbers) {
-    at = kNone;
-  } else if (at != kNone) {
-    numbers_[at] = std::move(*fact.numbers);
-  } else {
-    at = static_cast<std::uint32_t>(numbers_.size());
-    numbers_.push_back(std::move(*fact.numbers));
-  }
-  if (fact.sequence != nullptr) {
-    sequences_[Key(value)] = std::move(fact.sequence);
-  } else if (!sequences_.empty()) {
-    sequences_.erase(Key(value));
-  }
+  facts_[value] = std::move(fact);
 }
 
 Dim ValueFacts::OwnDim(NodeId node, std::size_t slot, std::size_t axis) {
@@ -108,17 +65,12 @@ Dim ReadName(Formulas& formulas, std::string_view name) {
 
 // A number counts more than a name.
 Dim ReadDim(Formulas& formulas, Bytes dim) {
-  std::int64_t number = -1;
-  std::string_view name;
-  FieldReader parts(dim);
-  for (Field part; parts.Next(part);) {
-    if (IsInt(part, onnx::TensorShapeProtoDimension::kDimValue)) {
-      number = static_cast<std::int64_t>(part.varint);
-    } else if (Is(part, onnx::TensorShapeProtoDimension::kDimParam)) {
-      name = part.bytes;
-    }
-  }
+  using onnx::TensorShapeProtoDimension;
+  const std::int64_t number =
+      model::LastInt(dim, TensorShapeProtoDimension::kDimValue, -1);
   if (number >= 0) return number;
+  const std::string_view name =
+      model::LastOf(dim, TensorShapeProtoDimension::kDimParam);
   return name.empty() ? kUnknownDim : ReadName(formulas, name);
 }
 

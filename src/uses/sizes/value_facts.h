@@ -1,8 +1,6 @@
 // What is known of all values of a model, and the formulas they use.
 #pragma once
 
-#include <memory>
-#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -16,24 +14,16 @@ namespace onnx_tag::sizes {
 
 class ValueFacts {
  public:
-  explicit ValueFacts(const Model& model);
+  explicit ValueFacts(const Model& model)
+      : model_(model), facts_(model.value_count()) {}
 
   const Formulas& formulas() const { return formulas_; }
   Formulas& formulas() { return formulas_; }
 
-  const std::optional<Shape>& ShapeOf(ValueId value) const {
-    return shapes_[Index(value)];
+  // Nothing is known of kNo.
+  const Fact& operator[](ValueId value) const {
+    return value == kNo<ValueId> ? kNothing : facts_[value];
   }
-  std::int32_t TypeOf(ValueId value) const { return types_[Index(value)]; }
-  // Null where they are not known.
-  const Numbers* NumbersOf(ValueId value) const {
-    const std::uint32_t at = numbers_at_[Index(value)];
-    return at == kNone ? nullptr : &numbers_[at];
-  }
-  // Null if it is no sequence.
-  const Sequence* SequenceOf(ValueId value) const;
-  Fact FactOf(ValueId value) const;
-
   // Replaces all that was known.
   void Set(ValueId value, Fact fact);
 
@@ -51,15 +41,11 @@ class ValueFacts {
   const std::vector<Equality>& equalities() const { return equalities_; }
 
  private:
-  static constexpr std::uint32_t kNone = 0xffffffff;
+  inline static const Fact kNothing{};
 
   const Model& model_;
   Formulas formulas_;
-  std::vector<std::optional<Shape>> shapes_;  // by value
-  std::vector<std::int32_t> types_;           // by value
-  std::vector<std::uint32_t> numbers_at_;     // by value
-  std::vector<Numbers> numbers_;
-  std::unordered_map<std::uint32_t, std::shared_ptr<const Sequence>> sequences_;
+  IdVector<ValueId, Fact> facts_;
   std::unordered_map<std::uint64_t, Dim> own_;
   std::vector<Equality> equalities_;
   std::unordered_set<std::uint64_t> noted_;

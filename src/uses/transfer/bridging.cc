@@ -1,6 +1,7 @@
 // Pairs across nodes that a tool merged, inserted or took away.
 #include <algorithm>
 
+#include "base/lists.h"
 #include "core/graph/neighbours.h"
 #include "core/graph/walk.h"
 #include "uses/transfer/matching.h"
@@ -20,7 +21,7 @@ std::vector<NodeId> Gap(const Model& model, const Signatures& signatures,
   std::size_t edges = 0;
   const auto enter = [&](NodeId node) {
     if (node != kNo<NodeId> && ++edges <= kWidestGap && is_open(node) &&
-        std::find(gap.begin(), gap.end(), node) == gap.end()) {
+        !IsAmong(node, gap)) {
       gap.push_back(node);
     }
   };
@@ -45,10 +46,9 @@ std::vector<NodeId> Gap(const Model& model, const Signatures& signatures,
 template <typename IsOpen>
 bool IsGap(const Model& model, ValueId value, bool upstream,
            const IsOpen& is_open) {
-  const auto readers = model.Consumers(value);
   const NodeId maker = model.Producer(value);
   return upstream ? maker != kNo<NodeId> && is_open(maker)
-                  : std::any_of(readers.begin(), readers.end(), is_open);
+                  : AnyIn(model.Consumers(value), is_open);
 }
 
 // A Gemm takes its input in another form than a MatMul. The tool that wrote it
@@ -145,9 +145,8 @@ void Matching::PairAcross(NodeId to, NodeId from) {
       (reader != kNo<NodeId> && versions_.to_ops[reader] == Op::kReshape)) {
     return;
   }
-  const auto added = from_.Inputs(sum);
-  if (std::any_of(added.begin(), added.end(), [&](ValueId value) {
-        return value != kNo<ValueId> && from_.InitializerOf(value) != nullptr;
+  if (AnyIn(from_.Inputs(sum), [&](ValueId value) {
+        return from_.InitializerOf(value) != nullptr;
       })) {
     PairValues(result, old_result, Confidence::kMedium);
   }

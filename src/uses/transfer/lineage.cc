@@ -1,9 +1,10 @@
-#include "uses/transfer/lineage.h"
-
+// What became of each node, from the pairs of two versions.
 #include <algorithm>
 
+#include "base/lists.h"
 #include "clues/exporters/tools/original_name.h"
 #include "core/graph/neighbours.h"
+#include "uses/transfer/placing.h"
 
 namespace onnx_tag::transfer {
 namespace {
@@ -130,15 +131,12 @@ class LineageFinder {
     const Operators& ops = versions_.from_ops;
     if (ops.Is(node, OpKind::kShapeOf)) return true;
     if (ops.Is(node, {OpKind::kRandom, OpKind::kControl})) return false;
-    return std::all_of(from_.Inputs(node).begin(), from_.Inputs(node).end(),
-                       [&](ValueId input) {
-                         if (input == kNo<ValueId>) return true;
-                         const NodeId maker = from_.Producer(input);
-                         if (maker != kNo<NodeId>)
-                           return static_cast<bool>(constant_[maker]);
-                         return !from_[input].is_input ||
-                                from_.InitializerOf(input) != nullptr;
-                       });
+    return AllIn(from_.Inputs(node), [&](ValueId input) {
+      if (input == kNo<ValueId>) return true;
+      const NodeId maker = from_.Producer(input);
+      if (maker != kNo<NodeId>) return static_cast<bool>(constant_[maker]);
+      return !from_[input].is_input || from_.InitializerOf(input) != nullptr;
+    });
   }
 
   bool IsLive(NodeId node) const {
@@ -184,10 +182,9 @@ class LineageFinder {
       return {kFused, maker};
     }
     // What reads the other one does not compute the same.
-    const auto inputs = from_.Inputs(node);
-    const bool reads = std::any_of(
-        inputs.begin(), inputs.end(),
-        [&](ValueId input) { return ProducerOf(from_, input) == from[0]; });
+    const bool reads = AnyIn(from_.Inputs(node), [&](ValueId input) {
+      return ProducerOf(from_, input) == from[0];
+    });
     return reads ? Fate{kUnknown} : Fate{kMerged, maker};
   }
 

@@ -2,23 +2,13 @@
 
 #include <algorithm>
 
+#include "base/lists.h"
 #include "clues/exporters/tools/original_name.h"
 #include "core/graph/neighbours.h"
 #include "core/graph/walk.h"
 #include "mapping/evidence/evidence.h"
 
 namespace onnx_tag::transfer {
-
-namespace {
-
-bool HasDequantizers(const Model& model, const Operators& ops) {
-  for (const NodeId node : model.Nodes()) {
-    if (ops.Is(node, OpKind::kDequantizer)) return true;
-  }
-  return false;
-}
-
-}  // namespace
 
 Unquantized::Unquantized(const Model& model, const Operators& ops, bool skip)
     : model_(model) {
@@ -64,8 +54,8 @@ Versions::Versions(const Model& old_version, const Model& new_version)
       to(new_version),
       from_ops(old_version),
       to_ops(to_facts.ops),
-      from_plain(from, from_ops, !HasDequantizers(to, to_ops)),
-      to_plain(to, to_ops, !HasDequantizers(from, from_ops)),
+      from_plain(from, from_ops, !to_ops.HasAny(OpKind::kDequantizer)),
+      to_plain(to, to_ops, !from_ops.HasAny(OpKind::kDequantizer)),
       in_from_(new_version.name_count(), kNo<NameId>),
       places_(OutputPlaces(new_version)),
       old_places_(OutputPlaces(old_version)) {
@@ -124,7 +114,11 @@ Matching::Matching(const Versions& versions)
       looks_(to_.node_count(), 0),
       product_of_(to_.node_count(), kNo<NodeId>) {
   for (const NodeId node : to_.Nodes()) {
-    if (!IsQuantizedProduct(node)) continue;
+    const auto inputs = to_.Inputs(node);
+    if (!versions.to_ops.Is(node, OpKind::kInteger) || inputs.size() < 2 ||
+        inputs[1] == kNo<ValueId>) {
+      continue;
+    }
     const QuantizedProduct parts =
         FindQuantizedProduct(versions.to_facts.links, node);
     for (const NodeId last : {parts.scaled, parts.bias}) {
@@ -364,8 +358,7 @@ int Matching::AgreeingInputs(NodeId to, NodeId from) const {
     const bool constant = to_[inputs[i]].producer == kNo<NodeId>;
     const bool same_place = i < old.size() && known == old[i];
     if (known != kNo<ValueId> &&
-        (same_place || (any_order && std::find(old.begin(), old.end(), known) !=
-                                         old.end()))) {
+        (same_place || (any_order && IsAmong(known, old)))) {
       ++agreeing;
       continue;
     }
@@ -405,10 +398,9 @@ void Matching::PairConsumers(ValueId to, ValueId from) {
   for (const NodeId reader : readers) {
     if (!IsOpen(reader) || looks_[reader] == kMostNeighbours) continue;
     ++looks_[reader];
-    const auto rivals =
-        std::count_if(readers.begin(), readers.end(), [&](NodeId other) {
-          return IsOpen(other) && to_[other].op_type == to_[reader].op_type;
-        });
+    const std::size_t rivals = CountIn(readers, [&](NodeId other) {
+      return IsOpen(other) && to_[other].op_type == to_[reader].op_type;
+    });
     NodeId best = kNo<NodeId>;
     int most = -1;
     int candidates = 0;
@@ -434,62 +426,45 @@ void Matching::PairConsumers(ValueId to, ValueId from) {
   }
 }
 
-bool Matching::IsQuantizedProduct(NodeId to) const {
-  const auto inputs = to_.Inputs(to);
-  return versions_.to_ops.Is(to, OpKind::kInteger) && inputs.size() >= 2 &&
-         inputs[1] != kNo<ValueId>;
-}
-
-Matching::Quantized Matching::PartsOf(NodeId product) const {
+void Matching::PairQuantizedProducer(ValueId to) {
+  const NodeId last = to_[to].producer;
+  const NodeId old = ProducerOf(from_, values_[to].from);
+  if (last == kNo<NodeId> || old == kNo<NodeId>) return;
+  const NodeId product = product_of_[last];
+  if (product == kNo<NodeId> || !IsOpen(product) || taken_[old]) return;
+  const bool convolution = versions_.to_ops.Is(product, OpKind::kConvolution);
+  const auto inputs = from_.Inputs(old);
+  if (inputs.size() < 2 ||
+      !(convolution ? versions_.from_ops.Is(old, {Op::kConv})
+                    : versions_.from_ops.Is(old, {Op::kMatMul, Op::kGemm}))) {
+    return;
+  }
   const QuantizedProduct parts =
       FindQuantizedProduct(versions_.to_facts.links, product);
-  return {.data = FirstInput(
-              to_, parts.quantizer == kNo<NodeId> ? product : parts.quantizer),
-          .weight = to_.Inputs(product)[1],
-          .scaled = FirstOutput(to_, parts.scaled),
-          .biased = FirstOutput(to_, parts.bias)};
-}
-
-bool Matching::IsOldProduct(NodeId product, NodeId old) const {
-  const Op op = versions_.from_ops[old];
-  const bool same_kind = versions_.to_ops.Is(product, OpKind::kConvolution)
-                             ? op == Op::kConv
-                             : op == Op::kMatMul || op == Op::kGemm;
-  const auto inputs = from_.Inputs(old);
-  if (taken_[old] || !same_kind || inputs.size() < 2) return false;
+  const ValueId data = FirstInput(
+      to_, parts.quantizer == kNo<NodeId> ? product : parts.quantizer);
+  const ValueId weight = to_.Inputs(product)[1];
+  const ValueId scaled = FirstOutput(to_, parts.scaled);
+  const ValueId biased = FirstOutput(to_, parts.bias);
   const auto agrees = [&](ValueId value, ValueId other) {
     return value != kNo<ValueId> && (values_[value].from == kNo<ValueId> ||
                                      values_[value].from == other);
   };
-  const Quantized parts = PartsOf(product);
-  return parts.scaled != kNo<ValueId> && agrees(parts.data, inputs[0]) &&
-         agrees(parts.weight, inputs[1]);
-}
-
-void Matching::PairQuantized(NodeId product, NodeId old) {
+  if (scaled == kNo<ValueId> || !agrees(data, inputs[0]) ||
+      !agrees(weight, inputs[1])) {
+    return;
+  }
   nodes_[product] = {old, Confidence::kHigh};
   taken_[old] = true;
-  const Quantized parts = PartsOf(product);
-  const auto inputs = from_.Inputs(old);
-  const auto pair = [&](ValueId to, ValueId from) {
-    if (from != kNo<ValueId>) PairValues(to, from, Confidence::kHigh);
+  const auto pair = [&](ValueId value, ValueId from) {
+    if (from != kNo<ValueId>) PairValues(value, from, Confidence::kHigh);
   };
-  pair(parts.data, inputs[0]);
-  pair(parts.weight, inputs[1]);
+  pair(data, inputs[0]);
+  pair(weight, inputs[1]);
   // The old node with a bias gave what the Add gives now.
   const bool had_bias = inputs.size() > 2 && inputs[2] != kNo<ValueId>;
-  const bool biased = had_bias && parts.biased != kNo<ValueId>;
-  pair(biased ? parts.biased : parts.scaled, FirstOutput(from_, old));
-}
-
-void Matching::PairQuantizedProducer(ValueId to) {
-  const NodeId last = to_[to].producer;
-  const NodeId old = from_[values_[to].from].producer;
-  if (last == kNo<NodeId> || old == kNo<NodeId>) return;
-  const NodeId product = product_of_[last];
-  if (product != kNo<NodeId> && IsOpen(product) && IsOldProduct(product, old)) {
-    PairQuantized(product, old);
-  }
+  pair(had_bias && biased != kNo<ValueId> ? biased : scaled,
+       FirstOutput(from_, old));
 }
 
 }  // namespace onnx_tag::transfer

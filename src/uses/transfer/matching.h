@@ -129,13 +129,6 @@ class Matching {
   const Versions& versions() const { return versions_; }
 
  private:
-  // A product of the new version that a quantizer wrote as several nodes.
-  struct Quantized {
-    ValueId data = kNo<ValueId>;  // before it was quantized
-    ValueId weight = kNo<ValueId>;
-    ValueId scaled = kNo<ValueId>;  // the result, without a bias
-    ValueId biased = kNo<ValueId>;  // kNo if there is no bias
-  };
   template <typename Id>
   struct Pair {
     Id from = kNo<Id>;
@@ -155,10 +148,6 @@ class Matching {
   // Pairs the quantized product that gives `to` with the product that it was
   // made from.
   void PairQuantizedProducer(ValueId to);
-  bool IsQuantizedProduct(NodeId to) const;
-  Quantized PartsOf(NodeId product) const;
-  bool IsOldProduct(NodeId product, NodeId old) const;
-  void PairQuantized(NodeId product, NodeId old);
   // The number of inputs that correspond; -1 if one of them contradicts.
   int AgreeingInputs(NodeId to, NodeId from) const;
   bool ConsumersAlike(NodeId to, NodeId from) const;

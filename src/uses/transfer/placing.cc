@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/lists.h"
 #include "clues/exporters/tools/original_name.h"
 #include "core/graph/neighbours.h"
 #include "core/graph/walk.h"
@@ -109,12 +110,11 @@ void Placing::ForEachConsumer(NodeId to, Use use) const {
 // If very few nodes have a counterpart, the files are different models, and
 // neighbours mean nothing. Any two models have a first input and a last output.
 bool Placing::AreStrangers() const {
-  const auto placed =
-      std::count_if(places_.begin(), places_.end(),
-                    [](const Place& place) { return place.found != nullptr; });
+  const std::size_t placed = CountIn(
+      places_, [](const Place& place) { return place.found != nullptr; });
   // Quantizers insert several nodes for each existing node.
   constexpr std::size_t kMostPerKnown = 12;
-  return kMostPerKnown * static_cast<std::size_t>(placed) < places_.size();
+  return kMostPerKnown * placed < places_.size();
 }
 
 void Placing::PlaceLike(NodeId to, NodeId from, FoundBy found,
@@ -359,7 +359,7 @@ void Placing::PlaceByParameters() {
     const auto other = [&](NodeId reader) {
       return tags_.tags[reader].module != tags_.tags[read[0]].module;
     };
-    if (read.empty() || std::any_of(read.begin(), read.end(), other)) continue;
+    if (read.empty() || AnyIn(read, other)) continue;
     PlaceLike(to, read.back(), &TransferCounts::fused, Confidence::kHigh);
     for (const NodeId reader : read) stands_in_[reader] = true;
   }
@@ -419,7 +419,7 @@ void Placing::PlaceByRegion() {
   }
   const auto add = [](NodeId region, std::vector<NodeId>& regions) {
     if (region != kNo<NodeId> && regions.size() < kMostRegions &&
-        std::find(regions.begin(), regions.end(), region) == regions.end()) {
+        !IsAmong(region, regions)) {
       regions.push_back(region);
     }
   };
@@ -494,11 +494,9 @@ void Placing::CollectCone(NodeId last, NodeId to,
   const auto upstream = [&](NodeId from, const auto& go) {
     for (const ValueId input : from_.Inputs(from)) {
       const NodeId maker = ProducerOf(from_, input);
-      if (maker == kNo<NodeId> || matching_.Taken(input) ||
-          matching_.Taken(maker) || from_.Inputs(maker).empty()) {
-        continue;
-      }
-      if (!go(maker)) return;
+      const bool open = maker != kNo<NodeId> && !matching_.Taken(input) &&
+                        !matching_.Taken(maker) && !from_.Inputs(maker).empty();
+      if (open && !go(maker)) return;
     }
   };
   take(last);
@@ -517,8 +515,7 @@ void Placing::FindOrigins() {
       if (last == kNo<NodeId> || last == matching_.Of(to)) continue;
       if (!matching_.Taken(last)) CollectCone(last, to, modules);
     }
-    std::sort(modules.begin(), modules.end());
-    modules.erase(std::unique(modules.begin(), modules.end()), modules.end());
+    SortUnique(modules);
     for (const ModuleId module : modules) origins_.push_back({to, module});
     // A node that kept its operator is fused if it also replaced another node.
     if (!modules.empty() && matching_.Of(to) != kNo<NodeId>) {
@@ -534,9 +531,7 @@ void Placing::FindOrigins() {
       origins_.push_back({to, origin.module});
     }
   }
-  std::stable_sort(
-      origins_.begin(), origins_.end(),
-      [](const Origin& a, const Origin& b) { return a.node < b.node; });
+  SortBy(origins_, &Origin::node);
 }
 
 }  // namespace onnx_tag::transfer

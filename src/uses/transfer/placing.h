@@ -1,4 +1,5 @@
-// Finds the module of each new node after the pairs are found.
+// Finds the module of each new node after the pairs are found, and what became
+// of each old one.
 #pragma once
 
 #include <vector>
@@ -75,5 +76,7 @@ class Placing {
   IdVector<NodeId, bool> stands_in_;  // by old node: some new node is like it
   std::vector<Origin> origins_;
 };
+
+Lineage FindLineage(const Matching& matching, const Placing& placing);
 
 }  // namespace onnx_tag::transfer

@@ -55,14 +55,10 @@ Signatures::Signatures(const Model& model, const Operators& ops)
     signatures_[0][node] = OwnOf(model, ops, node);
   }
   const auto upstream = [&](NodeId node, const auto& go) {
-    for (const NodeId maker : Makers(model, node)) {
-      if (!go(maker)) return;
-    }
+    ForEachMaker(model, node, go);
   };
   const auto downstream = [&](NodeId node, const auto& go) {
-    for (const NodeId reader : Readers(model, node)) {
-      if (!go(reader)) return;
-    }
+    ForEachReader(model, node, go);
   };
   for (std::size_t depth = 1; depth < kDepths; ++depth) {
     for (const NodeId node : model.Nodes()) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/lists.h"
 #include "core/tagging/role_index.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
@@ -82,9 +83,7 @@ class Taking {
       if (!taken[origin.node]) continue;
       carried_.origins.push_back({origin.node, ModuleOf(origin.module)});
     }
-    std::stable_sort(
-        carried_.origins.begin(), carried_.origins.end(),
-        [](const Origin& a, const Origin& b) { return a.node < b.node; });
+    SortBy(carried_.origins, &Origin::node);
   }
 
  private:
@@ -136,9 +135,7 @@ bool FoundAlike(const Tagging& carried, const Tagging& mapped) {
       continue;
     }
     ++both;
-    same += carried.modules.Path(a.module) == mapped.modules.Path(b.module)
-                ? 1u
-                : 0u;
+    same += carried.modules.Path(a.module) == mapped.modules.Path(b.module);
   }
   return both > 0 && 10 * same >= 9 * both;
 }

@@ -3,9 +3,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/lists.h"
 #include "core/tagging/role_index.h"
 #include "onnx_tag/transfer.h"
-#include "uses/transfer/lineage.h"
 #include "uses/transfer/placing.h"
 
 namespace onnx_tag {
@@ -99,10 +99,7 @@ void ListCallSites(const FunctionCalls& calls, Tagging& tagging) {
     tagging.call_sites.push_back(
         {static_cast<std::uint32_t>(function), node, tag.module});
   }
-  std::stable_sort(tagging.call_sites.begin(), tagging.call_sites.end(),
-                   [](const CallSite& a, const CallSite& b) {
-                     return a.function < b.function;
-                   });
+  SortBy(tagging.call_sites, &CallSite::function);
 }
 
 }  // namespace

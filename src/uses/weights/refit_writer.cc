@@ -224,8 +224,7 @@ RefitWriter::RefitWriter(const ModelFile& file, const Store& store,
     rewrite_->Erase(edit.first, edit.second);
   }
   for (auto& [message, fields] : builder.added) {
-    rewrite_->Append(message, static_cast<std::uint32_t>(fields.size()),
-                     appended_.size());
+    rewrite_->Append(message, fields.size(), appended_.size());
     appended_.push_back(std::move(fields));
   }
   rewrite_->Layout();

@@ -196,7 +196,7 @@ Result RunFilt(const FiltOptions& options, Terminal& terminal) {
       notes.filter(), [&](std::string_view name) { return notes.Find(name); },
       std::move(how), [&](std::string_view text) { terminal.Out(text); });
   // `<log >>log` would read what it writes, without end.
-  io::RefuseAsStandardOutput(kStandardInput, "<stdin>");
+  io::RefuseAsStandardOutput(io::StatusOf(kStandardInput), "<stdin>");
   if (io::IsTerminal(kStandardInput)) {
     terminal.Note("reads a text from standard input");
   }

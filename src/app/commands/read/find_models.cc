@@ -94,7 +94,7 @@ class Finder {
     // By name, not by file: two links to one model are two models.
     const std::string key = ToText(ToPath(path).lexically_normal());
     if (!seen_.insert(key).second) return;
-    io::RefuseAsStandardOutput(path);
+    io::RefuseAsStandardOutput(io::StatusOf(path), path);
     found_.push_back({path, folder, ""});
   }
 
@@ -124,7 +124,8 @@ class Finder {
       pending.pop_back();
       // Through links a folder can hold itself.
       if (options_.write.follow &&
-          !visited_.insert(FolderIdentity(at.path)).second) {
+          !visited_.insert(io::StatusOf(at.path).value_or(io::FileStatus()).id)
+               .second) {
         continue;
       }
       std::vector<Pending> below;
@@ -159,7 +160,7 @@ class Finder {
   const TagOptions& options_;
   std::vector<FoundModel> found_;
   std::unordered_set<std::string> seen_;
-  std::set<std::pair<std::uint64_t, std::uint64_t>> visited_;
+  std::set<io::FileId> visited_;
 };
 
 }  // namespace

@@ -78,7 +78,7 @@ Facts Constant(const NodeView& node) {
 Facts Fill(const NodeView& node) {  // ConstantOfShape
   const auto wanted = node.InputSizes(0);
   if (wanted && wanted->size() > kMostRank) return {};
-  Facts facts = wanted ? Gives(*wanted) : GivesOwn(node, node.Count("", 0));
+  Facts facts = wanted ? Gives(*wanted) : GivesOwn(node, node.Count(0));
   if (facts.empty()) facts.resize(1);
   if (facts[0].shape) node.NameUnknown(*facts[0].shape);
   const Bytes bytes = node.attributes().Get("value").tensor;

@@ -1,4 +1,3 @@
-
 #include "base/lists.h"
 #include "uses/sizes/rules/rules.h"
 
@@ -23,8 +22,11 @@ Number Converted(const NodeView& node, const Number& a) {
   return convert == nullptr ? Number{} : (arithmetic.*convert)(a);
 }
 
-bool AnyKnown(const std::vector<Number>& numbers) {
-  return AnyIn(numbers, [](const Number& number) { return number.known(); });
+// Nothing where none of them is known.
+std::optional<Numbers> IfAnyKnown(Numbers numbers) {
+  const bool any = AnyIn(numbers.elements,
+                         [](const Number& number) { return number.known(); });
+  return any ? std::optional(std::move(numbers)) : std::nullopt;
 }
 
 std::optional<Numbers> ConvertAll(const NodeView& node) {
@@ -34,8 +36,7 @@ std::optional<Numbers> ConvertAll(const NodeView& node) {
   for (const Number& number : from->elements) {
     numbers.elements.push_back(Converted(node, number));
   }
-  return AnyKnown(numbers.elements) ? std::optional(std::move(numbers))
-                                    : std::nullopt;
+  return IfAnyKnown(std::move(numbers));
 }
 
 Number CalculateAt(const NodeView& node, const std::vector<Small>& inputs,
@@ -91,8 +92,7 @@ std::optional<Numbers> CalculateAll(const NodeView& node) {
       result.elements.push_back(CalculateAt(node, inputs, i));
     }
   }
-  return AnyKnown(result.elements) ? std::optional(std::move(result))
-                                   : std::nullopt;
+  return IfAnyKnown(std::move(result));
 }
 
 // The numbers of a reduction over all elements.
@@ -130,9 +130,8 @@ namespace shape {
 
 Facts Same(const NodeView& node, const Shape& shape) {
   Facts facts = Gives(shape);
-  if (node.op() == Op::kIdentity && node.InputSequence(0) != nullptr) {
-    facts[0].sequence = std::make_shared<Sequence>(*node.InputSequence(0));
-  }
+  if (node.op() == Op::kIdentity)
+    facts[0].sequence = node.InputFact(0).sequence;
   facts[0].numbers = ConvertAll(node);
   return facts;
 }

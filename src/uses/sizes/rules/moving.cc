@@ -71,7 +71,7 @@ namespace shape {
 Facts Reshape(const NodeView& node) {
   const auto wanted = node.SizeList("shape", 1);
   const Shape* const data = node.Input(0);
-  if (!wanted) return GivesOwn(node, node.Count("", 1));
+  if (!wanted) return GivesOwn(node, node.Count(1));
   if (wanted->size() > kMostRank) return {};
   Shape shape = *wanted;
   const bool keeps = node.Int("allowzero") == 0;
@@ -154,7 +154,7 @@ Facts Squeeze(const NodeView& node, const Shape& data) {
 Facts Unsqueeze(const NodeView& node, const Shape& data) {
   const auto axes = node.IntList("axes", 1);
   if (!axes) {
-    const auto count = node.Count("", 1);
+    const auto count = node.Count(1);
     return count ? GivesOwn(node, data.size() + *count) : Facts();
   }
   const std::size_t rank = data.size() + axes->size();
@@ -252,7 +252,7 @@ Facts Split(const NodeView& node, const Shape& data) {
 Facts Expand(const NodeView& node, const Shape& data) {
   const auto wanted = node.InputSizes(1);
   if (!wanted) {
-    const auto count = node.Count("", 1);
+    const auto count = node.Count(1);
     return count ? GivesOwn(node, std::max(data.size(), *count)) : Facts();
   }
   if (wanted->size() > kMostRank) return {};
@@ -294,8 +294,8 @@ Facts Pad(const NodeView& node, const Shape& data) {
   auto pads = node.SizeList("pads", 1);
   // Of the first operator set.
   if (!pads) pads = node.SizeList("paddings", 1);
-  const auto axes =
-      node.Has(3) ? node.IntList("", 3) : std::optional(FirstAxes(data.size()));
+  const auto axes = node.Has(3) ? node.IntList("axes", 3)
+                                : std::optional(FirstAxes(data.size()));
   Shape shape = data;
   if (!pads || !axes || pads->size() != 2 * axes->size()) {
     return GivesOwn(node, data.size());

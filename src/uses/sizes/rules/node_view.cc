@@ -123,28 +123,19 @@ Number NodeView::InputNumber(std::size_t i) const {
 
 std::optional<Ints> NodeView::IntList(std::string_view name,
                                       std::size_t input) const {
-  if (!name.empty()) {
-    if (auto ints = attributes_.IntList(name)) return ints;
-  }
-  const auto sizes = InputSizes(input);
+  const auto sizes = SizeList(name, input);
   return sizes ? PlainDims(*sizes) : std::nullopt;
 }
 
 std::optional<Sizes> NodeView::SizeList(std::string_view name,
                                         std::size_t input) const {
-  if (!name.empty()) {
-    if (const auto ints = attributes_.IntList(name)) {
-      return Sizes(ints->begin(), ints->end());
-    }
+  if (const auto ints = attributes_.IntList(name)) {
+    return Sizes(ints->begin(), ints->end());
   }
   return InputSizes(input);
 }
 
-std::optional<std::size_t> NodeView::Count(std::string_view name,
-                                           std::size_t input) const {
-  if (!name.empty()) {
-    if (const auto ints = attributes_.IntList(name)) return ints->size();
-  }
+std::optional<std::size_t> NodeView::Count(std::size_t input) const {
   const Shape* const shape = Input(input);
   if (shape == nullptr || shape->size() > 1) return std::nullopt;
   const Dim count = shape->empty() ? Dim(1) : shape->front();
@@ -186,14 +177,6 @@ std::optional<Shape> NodeView::Broadcast(const Shape& a, const Shape& b) const {
     dim = BroadcastDim(dim, other);
   }
   return shape;
-}
-
-Dim NodeView::Product(const Shape& shape, std::size_t first) const {
-  Dim product = 1;
-  for (std::size_t i = first; i < shape.size(); ++i) {
-    product = formulas().Times(product, shape[i]);
-  }
-  return product;
 }
 
 std::size_t NodeView::WeightInput() const {

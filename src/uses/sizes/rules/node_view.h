@@ -69,7 +69,6 @@ std::optional<Shape> Common(const std::optional<Shape>& a,
 // Repeated to these dimensions, as Expand does it.
 std::optional<Small> Repeated(const Small& from, const Ints& dims);
 
-using Facts = std::vector<Fact>;  // by output
 using Sizes = std::vector<Dim>;
 
 // A dimension, counted from the end if `axis` is negative; unknown where the
@@ -111,25 +110,23 @@ class NodeView {
     return HasOutput(i) ? ShapeOf(model_.Outputs(node_)[i]) : nullptr;
   }
   std::int32_t InputType(std::size_t i) const {
-    const ValueId value = InputAt(i);
-    return value == kNo<ValueId> ? 0 : facts_.TypeOf(value);
+    return facts_[InputAt(i)].type;
   }
-  // Its shape and type.
+  // All but its numbers.
   Fact InputFact(std::size_t i) const {
-    Fact fact{.type = InputType(i)};
-    if (const Shape* const shape = Input(i)) fact.shape = *shape;
+    Fact fact = facts_[InputAt(i)];
+    fact.numbers.reset();
     return fact;
   }
   Dim Size(std::size_t i, std::int64_t axis) const {
     return SizeIn(Input(i), axis);
   }
   const Numbers* InputNumbers(std::size_t i) const {
-    const ValueId value = InputAt(i);
-    return value == kNo<ValueId> ? nullptr : facts_.NumbersOf(value);
+    const std::optional<Numbers>& numbers = facts_[InputAt(i)].numbers;
+    return numbers ? &*numbers : nullptr;
   }
   const Sequence* InputSequence(std::size_t i) const {
-    const ValueId value = InputAt(i);
-    return value == kNo<ValueId> ? nullptr : facts_.SequenceOf(value);
+    return facts_[InputAt(i)].sequence.get();
   }
   // The numbers of an input with their places.
   std::optional<Small> SmallInput(std::size_t i) const;
@@ -143,9 +140,8 @@ class NodeView {
   std::optional<Ints> IntList(std::string_view name, std::size_t input) const;
   // The same with formulas.
   std::optional<Sizes> SizeList(std::string_view name, std::size_t input) const;
-  // How many numbers these would give; also where they are not known.
-  std::optional<std::size_t> Count(std::string_view name,
-                                   std::size_t input) const;
+  // How many numbers an input has; also where they are not known.
+  std::optional<std::size_t> Count(std::size_t input) const;
 
   // A dimension that depends on data: the same one each time this is asked.
   Dim Own(std::size_t slot, std::size_t axis) const {
@@ -171,7 +167,9 @@ class NodeView {
   Dim SameDim(Dim a, Dim b) const;
   // As Add has it; nothing where they do not fit.
   std::optional<Shape> Broadcast(const Shape& a, const Shape& b) const;
-  Dim Product(const Shape& shape, std::size_t first = 0) const;
+  Dim Product(std::span<const Dim> dims) const {
+    return formulas().ProductOf(dims);
+  }
 
  private:
   ValueId InputAt(std::size_t i) const {
@@ -179,9 +177,8 @@ class NodeView {
     return i < inputs.size() ? inputs[i] : kNo<ValueId>;
   }
   const Shape* ShapeOf(ValueId value) const {
-    if (value == kNo<ValueId>) return nullptr;
-    const std::optional<Shape>& shape = facts_.ShapeOf(value);
-    return shape && shape->size() <= kMostRank ? &*shape : nullptr;
+    const std::optional<Shape>& shape = facts_[value].shape;
+    return shape ? &*shape : nullptr;
   }
 
   const Model& model_;
@@ -219,8 +216,8 @@ Facts GivesPicked(Shape shape, const std::optional<Small>& from, Place place) {
 }
 
 // Only the number of dimensions is known, or not even that.
-inline Facts GivesRank(std::optional<std::size_t> rank) {
-  return rank && *rank <= kMostRank ? Gives(Shape(*rank)) : Facts();
+inline Facts GivesRank(std::size_t rank) {
+  return rank <= kMostRank ? Gives(Shape(rank)) : Facts();
 }
 
 // Names of its own for a rank that is known.
@@ -230,7 +227,7 @@ inline Facts GivesOwn(const NodeView& node, std::optional<std::size_t> rank) {
 
 // The same, less as many as the second input has numbers.
 inline Facts GivesWithout(const NodeView& node, std::size_t rank) {
-  const auto count = node.Count("", 1);
+  const auto count = node.Count(1);
   return count && *count <= rank ? GivesOwn(node, rank - *count) : Facts();
 }
 

@@ -62,10 +62,10 @@ Facts BlockProduct(const NodeView& node,
 }
 
 Facts Einsum(const NodeView& node) {
-  const EinsumSizes sizes(node);
-  if (!sizes.known()) return {};
-  Shape shape = sizes.result();
-  return shape.size() > kMostRank ? Facts() : Gives(std::move(shape));
+  auto sizes = EinsumSizesOf(node);
+  return !sizes || sizes->result.size() > kMostRank
+             ? Facts()
+             : Gives(std::move(sizes->result));
 }
 
 Facts Recurrent(const NodeView& node) {
@@ -132,23 +132,23 @@ std::optional<EinsumTerms> ReadEinsum(std::string_view equation) {
   return terms;
 }
 
-EinsumSizes::EinsumSizes(const NodeView& node) {
+std::optional<EinsumSizes> EinsumSizesOf(const NodeView& node) {
   const auto terms = ReadEinsum(node.attributes().Get("equation").text);
-  if (!terms || terms->operands.size() < node.inputs()) return;
+  if (!terms || terms->operands.size() < node.inputs()) return std::nullopt;
   std::map<char, Dim> letters;
   Shape ellipsis;  // the dimensions that "..." stands for
   for (std::size_t i = 0; i < node.inputs(); ++i) {
     const Shape* const shape = node.Input(i);
     const std::string& term = terms->operands[i];
     const std::size_t named = CountIn(term, IsLetter);
-    if (shape == nullptr || named > shape->size()) return;
+    if (shape == nullptr || named > shape->size()) return std::nullopt;
     auto axis = shape->begin();
     for (const char letter : term) {
       if (letter == EinsumTerms::kEllipsis) {
         const auto begin = axis;
         axis += static_cast<std::ptrdiff_t>(shape->size() - named);
         const auto both = node.Broadcast(ellipsis, Shape(begin, axis));
-        if (!both) return;
+        if (!both) return std::nullopt;
         ellipsis = *both;
       } else {
         const auto [known, added] = letters.try_emplace(letter, *axis);
@@ -157,20 +157,21 @@ EinsumSizes::EinsumSizes(const NodeView& node) {
       }
     }
   }
+  EinsumSizes sizes;
   for (const char letter : terms->result) {
     if (letter == EinsumTerms::kEllipsis) {
-      result_.insert(result_.end(), ellipsis.begin(), ellipsis.end());
+      sizes.result = With(std::move(sizes.result), ellipsis);
       continue;
     }
     const auto found = letters.find(letter);
-    if (found == letters.end()) return;
-    result_.push_back(found->second);
+    if (found == letters.end()) return std::nullopt;
+    sizes.result.push_back(found->second);
   }
-  volume_ = node.Product(ellipsis);
+  sizes.volume = node.Product(ellipsis);
   for (const auto& [letter, size] : letters) {
-    volume_ = node.formulas().Times(volume_, size);
+    sizes.volume = node.formulas().Times(sizes.volume, size);
   }
-  known_ = true;
+  return sizes;
 }
 
 }  // namespace onnx_tag::sizes

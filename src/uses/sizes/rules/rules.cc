@@ -5,16 +5,14 @@
 namespace onnx_tag::sizes {
 namespace {
 
-Dim InputElements(const NodeView& node, std::size_t i) {
-  const Shape* const shape = node.Input(i);
+Dim Elements(const NodeView& node, const Shape* shape) {
   return shape == nullptr ? kUnknownDim : node.Product(*shape);
 }
 
 Dim OutputElements(const NodeView& node) {
   std::size_t i = 0;
   while (i < node.outputs() && !node.HasOutput(i)) ++i;
-  const Shape* const shape = node.Output(i);
-  return shape == nullptr ? kUnknownDim : node.Product(*shape);
+  return Elements(node, node.Output(i));
 }
 
 // One addition for each output, if there is a bias.
@@ -27,8 +25,8 @@ Dim WithBias(const NodeView& node, Dim flops, Dim outputs) {
 Dim ConvolutionOver(const NodeView& node, Dim places) {
   const Shape* const weight = node.Input(node.WeightInput());
   if (weight == nullptr || weight->size() < 2) return kUnknownDim;
-  return WithBias(node,
-                  node.formulas().Times(places, node.Product(*weight, 1), 2),
+  const Dim each = node.Product(std::span(*weight).subspan(1));
+  return WithBias(node, node.formulas().Times(places, each, 2),
                   OutputElements(node));
 }
 
@@ -45,7 +43,7 @@ Dim PerOutput(const NodeView& node) {
 
 template <int kTimes = 1>
 Dim PerInput(const NodeView& node) {
-  return node.formulas().Times(InputElements(node, 0), kTimes);
+  return node.formulas().Times(Elements(node, node.Input(0)), kTimes);
 }
 
 Dim Product(const NodeView& node) {
@@ -78,7 +76,7 @@ Dim Convolution(const NodeView& node) {
 }
 
 Dim TransposedConvolution(const NodeView& node) {
-  return ConvolutionOver(node, InputElements(node, 0));
+  return ConvolutionOver(node, Elements(node, node.Input(0)));
 }
 
 Dim Window(const NodeView& node) {
@@ -111,12 +109,11 @@ Dim Recurrent(const NodeView& node) {
 }
 
 Dim Einsum(const NodeView& node) {
-  const EinsumSizes sizes(node);
-  if (!sizes.known()) return kUnknownDim;
-  if (node.inputs() > 1) return node.formulas().Times(sizes.volume(), 2);
+  const auto sizes = EinsumSizesOf(node);
+  if (!sizes) return kUnknownDim;
+  if (node.inputs() > 1) return node.formulas().Times(sizes->volume, 2);
   // Of one operand: a sum, or only another order.
-  return sizes.volume() == node.Product(sizes.result()) ? Dim(0)
-                                                        : sizes.volume();
+  return sizes->volume == node.Product(sizes->result) ? Dim(0) : sizes->volume;
 }
 
 // Scores and context: queries times keys, and that times values.

@@ -71,20 +71,12 @@ struct EinsumTerms {
 std::optional<EinsumTerms> ReadEinsum(std::string_view equation);
 
 // The sizes of an Einsum's letters.
-class EinsumSizes {
- public:
-  explicit EinsumSizes(const NodeView& node);
-
-  // False where an input is unknown or the equation is none.
-  bool known() const { return known_; }
-  const Shape& result() const { return result_; }
-  // The product of the sizes of all letters.
-  Dim volume() const { return volume_; }
-
- private:
-  bool known_ = false;
-  Shape result_;
-  Dim volume_;
+struct EinsumSizes {
+  Shape result;
+  Dim volume;  // the product of the sizes of all letters
 };
+
+// Nothing where an input is unknown or the equation is none.
+std::optional<EinsumSizes> EinsumSizesOf(const NodeView& node);
 
 }  // namespace onnx_tag::sizes

@@ -1,4 +1,3 @@
-
 #include "uses/sizes/rules/rules.h"
 
 namespace onnx_tag::sizes {
@@ -159,13 +158,7 @@ Facts EmptySequence(const NodeView& node) {
 }
 
 // Optional, OptionalGetElement: what they hold.
-Facts Held(const NodeView& node) {
-  Facts facts = {node.InputFact(0)};
-  if (const Sequence* const sequence = node.InputSequence(0)) {
-    facts[0].sequence = std::make_shared<Sequence>(*sequence);
-  }
-  return facts;
-}
+Facts Held(const NodeView& node) { return {node.InputFact(0)}; }
 
 Facts ConcatFromSequence(const NodeView& node) {
   const Sequence* const sequence = node.InputSequence(0);

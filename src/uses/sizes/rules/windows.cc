@@ -283,7 +283,7 @@ Facts ColToImage(const NodeView& node, const Shape& data) {
   const auto block = node.InputSizes(2);
   if (data.size() != 3) return {};
   if (!image || !block) {
-    const auto rank = node.Count("", 1);
+    const auto rank = node.Count(1);
     return rank ? GivesRank(*rank + 2) : Facts();
   }
   const Dim channels = node.formulas().Floor(data[1], node.Product(*block));
