@@ -1,5 +1,4 @@
 // Reads the tags of a tagged file.
-#include <array>
 #include <charconv>
 #include <optional>
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/bit_cast.h"
+#include "base/lists.h"
 #include "base/text.h"
 #include "file/io/paths.h"
 #include "file/json/reader.h"
@@ -57,9 +58,7 @@ void RefuseOverlaps(const std::vector<Tensor>& tensors) {
   for (const Tensor& tensor : tensors) {
     if (!tensor.bytes.empty()) sorted.push_back(&tensor);
   }
-  std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) {
-    return a->bytes.data() < b->bytes.data();
-  });
+  SortBy(sorted, [](const auto* tensor) { return tensor->bytes.data(); });
   for (std::size_t i = 1; i < sorted.size(); ++i) {
     const Bytes before = sorted[i - 1]->bytes;
     if (before.data() + before.size() <= sorted[i]->bytes.data()) continue;

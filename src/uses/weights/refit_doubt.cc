@@ -243,9 +243,7 @@ void Planner::CompareLayers(const Layer& a, const Layer& b) {
     }
   }
   for (auto& layer : both) {
-    std::sort(layer.begin(), layer.end(), [](const auto& x, const auto& y) {
-      return x->second.order < y->second.order;
-    });
+    SortBy(layer, [](const auto& at) { return at->second.order; });
   }
   for (std::size_t k = 0; k < both[0].size(); ++k) {
     const auto& [name, place] = *both[0][k];

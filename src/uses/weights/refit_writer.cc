@@ -200,8 +200,7 @@ RefitWriter::RefitWriter(const ModelFile& file, const Store& store,
          stored.bytes.size(), &row});
   }
   for (auto& [location, patches] : patches_) {
-    std::sort(patches.begin(), patches.end(),
-              [](const Patch& a, const Patch& b) { return a.begin < b.begin; });
+    SortBy(patches, &Patch::begin);
     for (std::size_t i = patches.size(); i-- > 1;) {
       const Patch& before = patches[i - 1];
       if (before.begin + before.size <= patches[i].begin) continue;

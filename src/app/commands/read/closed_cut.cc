@@ -7,6 +7,7 @@
 #include <compare>
 #include <unordered_set>
 
+#include "base/lists.h"
 #include "core/graph/operators.h"
 #include "uses/edit/part.h"
 
@@ -196,8 +197,7 @@ Cut PartCutter::CutOut(std::vector<NodeId> nodes) {
       nodes.push_back(maker);
     }
   }
-  std::sort(nodes.begin(), nodes.end());
-  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  SortUnique(nodes);
   Cut cut;
   std::unordered_set<ValueId> listed;  // inputs and outputs are not the same
   const auto list = [&](ValueId value, std::vector<std::string>& names) {

@@ -16,6 +16,7 @@
 #include "app/commands/read/part_plan.h"
 #include "app/commands/write/new_models.h"
 #include "app/render/render.h"
+#include "base/lists.h"
 #include "core/hierarchy/roll_up.h"
 #include "core/tagging/words.h"
 #include "file/io/paths.h"
@@ -267,9 +268,7 @@ std::vector<Border> FindBorders(const SplitOptions& options, const Model& model,
     }
     borders.push_back({path, module, first[module]});
   }
-  std::stable_sort(
-      borders.begin(), borders.end(),
-      [](const Border& a, const Border& b) { return a.first < b.first; });
+  SortBy(borders, &Border::first);
   for (std::size_t i = 1; i < borders.size(); ++i) {
     if (borders[i].first == borders[i - 1].first) {
       Fail(ErrorKind::kUsage, "'{}' and '{}' begin with the same node",

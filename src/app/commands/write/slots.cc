@@ -69,10 +69,7 @@ class SlotFinder {
     std::erase_if(slots_.list, [&](const Slot& slot) {
       return refused.contains(slot.module);
     });
-    std::sort(slots_.list.begin(), slots_.list.end(),
-              [](const Slot& a, const Slot& b) {
-                return a.sites[0].product < b.sites[0].product;
-              });
+    SortBy(slots_.list, [](const Slot& slot) { return slot.sites[0].product; });
     return std::move(slots_);
   }
 

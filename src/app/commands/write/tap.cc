@@ -10,6 +10,7 @@
 #include "app/commands/write/new_models.h"
 #include "app/render/render.h"
 #include "base/glob.h"
+#include "base/lists.h"
 #include "core/graph/graph_facts.h"
 #include "core/graph/neighbours.h"
 #include "core/graph/order.h"
@@ -479,8 +480,7 @@ Result RunTap(const TapOptions& options, Terminal& terminal) {
     if (maker != kNo<NodeId>) tapped.push_back(maker);
   }
   // A value is that of every module that it leaves.
-  std::sort(tapped.begin(), tapped.end());
-  tapped.erase(std::unique(tapped.begin(), tapped.end()), tapped.end());
+  SortUnique(tapped);
   if (!MayRestOn(tapped, model, options, terminal, result)) {
     return result;
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/lists.h"
+
 namespace onnx_tag::recipes {
 namespace {
 
@@ -222,10 +224,7 @@ Candidates RankByNames(const TokenGraph& graph,
     CompareNames(names, *candidate);
   }
   if (by_labels) return candidates;
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [&](const auto& a, const auto& b) {
-                     return Rank(*a, graph) > Rank(*b, graph);
-                   });
+  SortBy(candidates, [&](const auto& one) { return -Rank(*one, graph); });
   return candidates;
 }
 

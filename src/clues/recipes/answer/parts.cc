@@ -4,6 +4,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/lists.h"
 #include "clues/recipes/align/candidates.h"
 #include "clues/recipes/answer/match.h"
 #include "clues/recipes/book/recipe.h"
@@ -318,10 +319,8 @@ Candidates RankParts(const File& file, const FilePart& part, const Book& book,
     candidate->names = found.names;
     candidate->file_prefix = part.prefix;
   }
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const auto& a, const auto& b) {
-                     return a->names + a->grams > b->names + b->grams;
-                   });
+  SortBy(candidates,
+         [](const auto& one) { return -(one->names + one->grams); });
   if (candidates.size() > limit) candidates.resize(limit);
   return candidates;
 }

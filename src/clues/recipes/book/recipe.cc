@@ -1,9 +1,9 @@
 #include "clues/recipes/book/recipe.h"
 
-#include <algorithm>
 #include <array>
 #include <unordered_map>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "core/hierarchy/name_parts.h"
 #include "generated/labels.h"
@@ -14,11 +14,6 @@ namespace {
 
 std::uint32_t Hash(std::string_view text) {
   return static_cast<std::uint32_t>(HashBytes(text) >> 32);
-}
-
-void MakeSet(std::vector<std::uint32_t>& hashes) {
-  std::sort(hashes.begin(), hashes.end());
-  hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
 }
 
 // The last two atoms, a list's index as "*".
@@ -100,8 +95,8 @@ Summary Summarize(std::span<const std::string_view> labels,
   for (const std::string_view path : paths) {
     if (!path.empty()) summary.names.push_back(Hash(LastAtoms(path)));
   }
-  MakeSet(summary.grams);
-  MakeSet(summary.names);
+  SortUnique(summary.grams);
+  SortUnique(summary.names);
   return summary;
 }
 
