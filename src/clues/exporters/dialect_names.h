@@ -30,6 +30,10 @@ enum class Dialect {
   kClassPath,        // `/BertModel/BertEncoder/BertLayer.0/Add`
 };
 
+constexpr bool IsDynamo(Dialect dialect) {
+  return dialect == Dialect::kDynamo || dialect == Dialect::kDynamoStripped;
+}
+
 // "torchscript", "dynamo-stripped": for reports.
 std::string_view DialectName(Dialect dialect);
 

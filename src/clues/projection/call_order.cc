@@ -26,11 +26,9 @@ CallTable::CallTable(const std::vector<CalledModule>& of)
 
 NodeTokenId OnlySource(const NodeToken& token) {
   const auto& sources = token.sources;
-  const bool one =
-      !sources.empty() &&
-      std::all_of(sources.begin(), sources.end(), [&](NodeTokenId source) {
-        return source == sources.front();
-      });
+  const bool one = !sources.empty() && AllIn(sources, [&](NodeTokenId source) {
+    return source == sources.front();
+  });
   return one ? sources.front() : kNo<NodeTokenId>;
 }
 

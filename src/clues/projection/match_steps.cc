@@ -69,8 +69,7 @@ class Upstream {
  private:
   void Add(Id id, Id source) {
     auto& list = found_[id];
-    if (list.size() < kFewSources &&
-        std::find(list.begin(), list.end(), source) == list.end()) {
+    if (list.size() < kFewSources && !IsAmong(source, list)) {
       list.push_back(source);
     }
   }
@@ -93,8 +92,7 @@ class StepMatcher {
       if (token.whole != Op::kNone) wholes.insert(token.whole);
     }
     for (const RunStep& step : program_) {
-      in_parts_.Add(step.is_module &&
-                    std::any_of(wholes.begin(), wholes.end(), [&](Op whole) {
+      in_parts_.Add(step.is_module && AnyIn(wholes, [&](Op whole) {
                       return step.pattern.size > 0 &&
                              ops_.Takes(step.pattern.first, whole);
                     }));
@@ -158,7 +156,7 @@ class StepMatcher {
       const bool own = source == step;
       inside = inside || own;
       asked += 1;
-      same += own || std::find(want.begin(), want.end(), source) != want.end();
+      same += own || IsAmong(source, want);
     }
     if (asked == 0) return want.empty() ? kSameSources : 0;
     if (same == 0) return want.empty() ? 0 : kOtherSources;
@@ -183,8 +181,7 @@ class StepMatcher {
   // differ.
   static int CompareShapes(const Shape& a, const Shape& b) {
     const auto fixed = [](const Shape& shape) {
-      return std::all_of(shape.begin(), shape.end(),
-                         [](std::int64_t dim) { return dim >= 0; });
+      return AllIn(shape, [](std::int64_t dim) { return dim >= 0; });
     };
     if (a.size() == b.size()) {
       bool same = true;

@@ -124,7 +124,7 @@ class TokenMaker {
     const auto inputs = model_.Inputs(node);
     // A number that is repeated to a size is no operation of its own.
     if (facts_.data.IsComputed(output)) {
-      return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+      return AnyIn(inputs, [&](ValueId input) {
         return facts_.data.IsComputed(input) ||
                !facts_.links.ShapeOf(input).dims.empty();
       });
@@ -132,7 +132,7 @@ class TokenMaker {
     // A constant that an operation made is moved by operations.
     return facts_.data.IsConstant(output) &&
            (!facts_.ops.Is(node, kMovesConstants) ||
-            std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+            AnyIn(inputs, [&](ValueId input) {
               return input != kNo<ValueId> &&
                      token_of_[input] != kNo<NodeTokenId>;
             }));
@@ -192,8 +192,7 @@ class TokenMaker {
     const auto shape = facts_.links.ShapeOf(value);
     const NodeId maker = model_.Producer(value);
     return shape.known
-               ? std::any_of(shape.dims.begin(), shape.dims.end(),
-                             [](auto dim) { return dim != 1; })
+               ? AnyIn(shape.dims, [](auto dim) { return dim != 1; })
                : maker != kNo<NodeId> && facts_.ops[maker] != Op::kConstant;
   }
 

@@ -2,10 +2,10 @@
 // the file's side of an alignment. Names are not used.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "base/lists.h"
 #include "clues/projection/run_steps.h"
 #include "core/graph/graph_facts.h"
 #include "onnx_tag/ids.h"
@@ -32,8 +32,7 @@ struct NodeToken {
 };
 
 inline bool HasMatrix(const std::vector<Shape>& weights) {
-  return std::any_of(weights.begin(), weights.end(),
-                     [](const Shape& shape) { return shape.size() > 1; });
+  return AnyIn(weights, [](const Shape& shape) { return shape.size() > 1; });
 }
 
 struct NodeTokens {

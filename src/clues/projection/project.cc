@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/lists.h"
 #include "clues/projection/match_steps.h"
 #include "core/graph/neighbours.h"
 #include "core/graph/walk.h"
@@ -165,12 +166,11 @@ class Projector {
   bool IsReadOutside(NodeId node, ModuleId module) const {
     if (!facts_.ops.Is(node, OpKind::kShapeOf)) return false;
     std::size_t left = 16;  // readers to look at
-    bool outside = false;
-    ForEachReader(model_, node, [&](NodeId near) {
-      outside = joined_[near] != module;
-      return !outside && --left > 0;
-    });
-    return outside;
+    for (const NodeId reader : Readers(model_, node)) {
+      if (joined_[reader] != module) return true;
+      if (--left == 0) break;
+    }
+    return false;
   }
 
   // A layer that tools have moved is not a part of what it stands beside.
@@ -180,17 +180,15 @@ class Projector {
   }
 
   bool HasNeighbourIn(NodeId node, ModuleId module) const {
+    for (const NodeId maker : Makers(model_, node)) {
+      if (joined_[maker] == module) return true;
+    }
     std::size_t left = 16;  // readers to look at
-    bool found = false;
-    const auto look = [&](NodeId near) {
-      found = joined_[near] == module;
-      return !found;
-    };
-    ForEachMaker(model_, node, look);
-    if (found) return true;
-    ForEachReader(model_, node,
-                  [&](NodeId near) { return look(near) && --left > 0; });
-    return found;
+    for (const NodeId reader : Readers(model_, node)) {
+      if (joined_[reader] == module) return true;
+      if (--left == 0) break;
+    }
+    return false;
   }
 
   // If all steps from one to the other ran in the same line, what is between
@@ -264,7 +262,7 @@ class Projector {
              !tree_.IsAncestor(modules_[id], said_[reader]);
     };
     return !tokens_[id].depends_on_input && !readers_[id].empty() &&
-           std::all_of(readers_[id].begin(), readers_[id].end(), is_elsewhere);
+           AllIn(readers_[id], is_elsewhere);
   }
 
   // Whether all that it joins is of one module that its operation is around,
@@ -286,22 +284,19 @@ class Projector {
       const ModuleId from = tree_.Find(program_[source].module);
       return from == kNo<ModuleId> || !tree_.IsAncestor(inner, from);
     };
-    return std::all_of(sources.begin(), sources.end(), is_inner) &&
-           std::any_of(step.sources.begin(), step.sources.end(), is_outside);
+    return AllIn(sources, is_inner) && AnyIn(step.sources, is_outside);
   }
 
   // Whether it transposes the data that a layer reads: the layer transposes
   // only its weight. What the second layer of one recorded LSTM gives has no
   // step, but is connected with the first.
   bool IsBefore(NodeTokenId id) const {
-    const auto& sources = tokens_[id].sources;
     return tokens_[id].op == Op::kTranspose && tokens_[id].depends_on_input &&
            HasMatrix(program_[steps_[id]].weights) &&
-           std::none_of(
-               sources.begin(), sources.end(), [&](NodeTokenId source) {
-                 return steps_[source] == steps_[id] ||
-                        (steps_[source] == kNo<StepId> && by_head_[source]);
-               });
+           !AnyIn(tokens_[id].sources, [&](NodeTokenId source) {
+             return steps_[source] == steps_[id] ||
+                    (steps_[source] == kNo<StepId> && by_head_[source]);
+           });
   }
 
   // Whether it computes no data, as its operation does, and is not connected
@@ -322,8 +317,7 @@ class Projector {
     };
     return tokens_[id].op == Op::kTranspose && sources.size() == 1 &&
            tokens_[sources.front()].op == Op::kTranspose &&
-           is_own(sources.front()) &&
-           std::none_of(readers_[id].begin(), readers_[id].end(), is_own);
+           is_own(sources.front()) && !AnyIn(readers_[id], is_own);
   }
 
   // The tokens that are connected with a main one within their operation. A

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/lists.h"
 #include "base/union_find.h"
 #include "clues/projection/call_order.h"
 #include "clues/projection/match_steps.h"
@@ -138,9 +139,8 @@ class CallProjector {
   bool MeetsOthers(NodeTokenId id) const {
     if (tokens_[id].op != Op::kAdd) return false;
     const StepId step = steps_[id];
-    return std::any_of(
-        tokens_[id].sources.begin(), tokens_[id].sources.end(),
-        [&](NodeTokenId source) { return steps_[source] != step; });
+    return AnyIn(tokens_[id].sources,
+                 [&](NodeTokenId source) { return steps_[source] != step; });
   }
 
   // Whether it prepares what others made for the module: it joins several
@@ -151,9 +151,7 @@ class CallProjector {
     const auto is_others = [&](NodeTokenId other) {
       return steps_[other] != steps_[id];
     };
-    const bool from_others =
-        sources.empty() ||
-        std::any_of(sources.begin(), sources.end(), is_others);
+    const bool from_others = sources.empty() || AnyIn(sources, is_others);
     if (!from_others) return false;
     if (passes_by_[id]) return true;
     if (tokens_[id].op == Op::kConcat) return sources.size() > 1;
@@ -169,7 +167,7 @@ class CallProjector {
       return steps_[other] == steps_[id];
     };
     return tokens_[id].op == Op::kSqueeze && !adds_axis_.contains(steps_[id]) &&
-           std::none_of(readers_[id].begin(), readers_[id].end(), is_own);
+           !AnyIn(readers_[id], is_own);
   }
 
   // Whether it computes without a table in a step whose norm is one operator:
@@ -189,8 +187,7 @@ class CallProjector {
         return steps_[reader] != steps_[id] || passing[reader] ||
                MeetsOthers(reader);
       };
-      passing[id] = IsLayout(id) && std::any_of(readers_[id].begin(),
-                                                readers_[id].end(), is_outside);
+      passing[id] = IsLayout(id) && AnyIn(readers_[id], is_outside);
     }
     return passing;
   }
@@ -235,18 +232,17 @@ class CallProjector {
     for (const NodeTokenId id : gap) {
       const auto& sources = tokens_[id].sources;
       const auto reads = [&](const std::set<NodeTokenId>& results) {
-        return std::any_of(
-            sources.begin(), sources.end(),
-            [&](NodeTokenId source) { return results.contains(source); });
+        return AnyIn(sources, [&](NodeTokenId source) {
+          return results.contains(source);
+        });
       };
       if (shared && (IsAttending(id) || reads(returned))) {
         returned.insert(id);
         continue;
       }
       if (!reads(made)) continue;
-      const bool first = std::none_of(
-          sources.begin(), sources.end(),
-          [&](NodeTokenId source) { return steps_[source] == only; });
+      const bool first = !AnyIn(
+          sources, [&](NodeTokenId source) { return steps_[source] == only; });
       if (!alone && first && IsCallers(id, before, made)) {
         made.insert(id);
         continue;
@@ -257,8 +253,7 @@ class CallProjector {
     }
     const bool is_its =
         !calls_[program_.call[only]].has_table ||
-        std::any_of(taken.begin(), taken.end(),
-                    [&](NodeTokenId id) { return tokens_[id].reads_table; });
+        AnyIn(taken, [&](NodeTokenId id) { return tokens_[id].reads_table; });
     for (const NodeTokenId id : taken) {
       if (!is_its) steps_[id] = kNo<StepId>;
       only_[id] = is_its && !alone;
@@ -416,10 +411,8 @@ class CallProjector {
   bool IsCallers(NodeTokenId id, StepId before,
                  const std::set<NodeTokenId>& made) const {
     if (IsLayout(id)) return program_.steps[before].asks_weights;
-    const auto& sources = tokens_[id].sources;
-    return std::any_of(sources.begin(), sources.end(), [&](NodeTokenId source) {
-      return !made.contains(source);
-    });
+    return AnyIn(tokens_[id].sources,
+                 [&](NodeTokenId source) { return !made.contains(source); });
   }
 
   bool IsLayout(NodeTokenId id) const {
@@ -438,7 +431,7 @@ class CallProjector {
          at = calls_[at].caller) {
       if (!calls_[at].only_calls) return true;
     }
-    return std::any_of(callers.begin(), callers.end(), [&](std::size_t at) {
+    return AnyIn(callers, [&](std::size_t at) {
       return at == CalledModule::kNobody || !calls_[at].only_calls;
     });
   }

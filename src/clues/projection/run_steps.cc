@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/lists.h"
 #include "core/graph/order.h"
 
 namespace onnx_tag {
@@ -118,11 +119,9 @@ class StepMaker {
   }
 
   bool DependsOnInput(FlowId id) const {
-    const auto& merges = recorded_.flows[id].merges;
     return flows_[id].depends_on_input ||
-           std::any_of(merges.begin(), merges.end(), [&](FlowId part) {
-             return flows_[part].depends_on_input;
-           });
+           AnyIn(recorded_.flows[id].merges,
+                 [&](FlowId part) { return flows_[part].depends_on_input; });
   }
 
   void Describe(const RecordedOperation& operation, RunStep& step) const {

@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "core/graph/neighbours.h"
 #include "core/hierarchy/name_parts.h"
@@ -148,10 +149,9 @@ class Observer {
       return false;
     }
     const auto after = model_.Consumers(output);
-    return !after.empty() &&
-           std::all_of(after.begin(), after.end(), [&](NodeId consumer) {
-             return ops_[consumer] == Op::kTranspose;
-           });
+    return !after.empty() && AllIn(after, [&](NodeId consumer) {
+      return ops_[consumer] == Op::kTranspose;
+    });
   }
 
   // The tensor in the place of a weight; null if there is none.
@@ -284,8 +284,7 @@ std::vector<std::string> FamilyWords(const ModuleTree& tree) {
     if (!classes.insert(tree.Class(id)).second) continue;
     const std::string_view word =
         catalogue::BuiltIn().FamilyWord(tree.Class(id));
-    if (!word.empty() &&
-        std::find(words.begin(), words.end(), word) == words.end()) {
+    if (!word.empty() && !IsAmong(word, words)) {
       words.emplace_back(word);
     }
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/glob.h"
+#include "base/lists.h"
 #include "core/tagging/words.h"
 #include "mapping/classes/catalogue/identify.h"
 
@@ -90,10 +91,9 @@ class WrapperNamer {
       if (held == kNo<ModuleId>) return false;
     }
     const Words& with = rule["with"];
-    const bool has_one =
-        std::any_of(with.begin(), with.end(), [&](std::string_view name) {
-          return name == "(scales)" ? adapters_only_scale_ : HasAtom(name);
-        });
+    const bool has_one = AnyIn(with, [&](std::string_view name) {
+      return name == "(scales)" ? adapters_only_scale_ : HasAtom(name);
+    });
     return (with.empty() || has_one) && Holds(held, rule.One("holds"));
   }
 

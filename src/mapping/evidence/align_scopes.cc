@@ -557,10 +557,9 @@ void SplitMergedScopes(const Model& model, const ParameterFacts& parameters,
     open.pop_back();
     const auto spread = [&](NodeId to) {
       if (facts.node_scope[to] == facts.node_scope[node]) label(to);
-      return true;
     };
-    ForEachMaker(model, node, spread);
-    ForEachReader(model, node, spread);
+    for (const NodeId maker : Makers(model, node)) spread(maker);
+    for (const NodeId reader : Readers(model, node)) spread(reader);
   }
   for (const NodeId node : members) {
     if (!own[node]) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "core/graph/walk.h"
 #include "core/hierarchy/name_parts.h"
@@ -57,9 +58,9 @@ IdVector<ScopeId, bool> FindClassScopes(const ScopeFacts& facts,
     if (!inside[id] || id == root) continue;
     ++(IsClassWord(ClassIn(scopes, id)) ? classes : others);
   }
-  const bool all_inside =
-      std::all_of(facts.node_scope.begin(), facts.node_scope.end(),
-                  [&](ScopeId id) { return !is_scope(id) || inside[id]; });
+  const bool all_inside = AllIn(facts.node_scope, [&](ScopeId id) {
+    return !is_scope(id) || inside[id];
+  });
   if (classes <= others || !all_inside) return {};
   return inside;
 }
@@ -110,9 +111,7 @@ class ClassPlacer {
     for (const ScopeId id : AllIds<ScopeId>(scopes_.size())) {
       const std::string_view name = ClassIn(scopes_, id);
       every_class_ |=
-          TorchNnClasses().contains(name) &&
-          std::find(kDefaultExceptions.begin(), kDefaultExceptions.end(),
-                    name) == kDefaultExceptions.end();
+          TorchNnClasses().contains(name) && !IsAmong(name, kDefaultExceptions);
     }
   }
 
@@ -233,8 +232,7 @@ class ClassPlacer {
   void AddTop(ScopeId id, ModuleId module) {
     constexpr std::size_t kMost = 64;  // modules of one class path
     std::vector<ModuleId>& tops = tops_[id];
-    if (tops.size() < kMost &&
-        std::find(tops.begin(), tops.end(), module) == tops.end()) {
+    if (tops.size() < kMost && !IsAmong(module, tops)) {
       tops.push_back(module);
     }
   }
@@ -278,10 +276,9 @@ class ClassPlacer {
           label_[to] = label_[node];
           open.push_back(to);
         }
-        return true;
       };
-      ForEachMaker(model_, node, spread);
-      ForEachReader(model_, node, spread);
+      for (const NodeId maker : Makers(model_, node)) spread(maker);
+      for (const NodeId reader : Readers(model_, node)) spread(reader);
     }
   }
 
@@ -382,11 +379,9 @@ class ClassPlacer {
           atom = words[next++];
         }
       }
-      const bool fits =
-          next == words.size() &&
-          static_cast<std::size_t>(std::count_if(
-              atoms.begin(), atoms.end(), hierarchy::IsNumeric)) == next - 1 &&
-          std::find(atoms.begin(), atoms.end(), "*") == atoms.end();
+      const bool fits = next == words.size() &&
+                        CountIn(atoms, hierarchy::IsNumeric) == next - 1 &&
+                        !IsAmong("*", atoms);
       if (!fits) continue;
       const std::string with_indices = Join(atoms, ".");
       if (!found.empty() && found != with_indices) return "";
@@ -403,11 +398,9 @@ class ClassPlacer {
 
   bool ReadsWeight(NodeId node) const {
     if (parameters_.is_carrier[node]) return true;
-    const auto inputs = model_.Inputs(node);
     return graph_.ops.Is(node, {OpKind::kProduct, OpKind::kConvolution}) &&
-           !std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {
-             return graph_.data.IsComputed(input);
-           });
+           !AllIn(model_.Inputs(node),
+                  [&](ValueId input) { return graph_.data.IsComputed(input); });
   }
 
   const GraphFacts& graph_;

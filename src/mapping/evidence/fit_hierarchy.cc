@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "clues/recording/module_map.h"
 #include "core/graph/constant_weights.h"
@@ -235,10 +236,9 @@ class Fitter {
   }
 
   std::size_t Hits(const Offset& offset) const {
-    return static_cast<std::size_t>(
-        std::count_if(named_.begin(), named_.end(), [&](ModuleId id) {
-          return id != offset.in_file && InMap(id, offset) != kNo<ModuleId>;
-        }));
+    return CountIn(named_, [&](ModuleId id) {
+      return id != offset.in_file && InMap(id, offset) != kNo<ModuleId>;
+    });
   }
 
   // The offsets that a few modules suggest, and how many do. All modules are

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "clues/projection/torch_ops.h"
 #include "core/hierarchy/name_parts.h"
@@ -31,14 +32,12 @@ bool IsOnlyRootNamed(const Evidence& evidence) {
     if (fact.module != ModuleTree::kRoot) return false;
   }
   const std::vector<Initializer>& tensors = evidence.model.initializers();
-  return std::any_of(
-      tensors.begin(), tensors.end(),
-      [](const Initializer& tensor) { return tensor.rank >= 2; });
+  return AnyIn(tensors,
+               [](const Initializer& tensor) { return tensor.rank >= 2; });
 }
 
 bool ReadsMatrix(const Model& model, NodeId node) {
-  const auto inputs = model.Inputs(node);
-  return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+  return AnyIn(model.Inputs(node), [&](ValueId input) {
     const Initializer* const tensor =
         input == kNo<ValueId> ? nullptr : model.InitializerOf(input);
     return tensor != nullptr && tensor->rank >= 2;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/lists.h"
 #include "clues/exporters/dynamo/mangled_names.h"
 #include "clues/exporters/functions/inlined_names.h"
 #include "core/hierarchy/name_parts.h"
@@ -213,8 +214,7 @@ class InlinedGatherer {
       }
     }
     // Without any name it may be any file with such numbers.
-    if (std::none_of(calls_.begin(), calls_.end(),
-                     [](const Call& call) { return call.sure; })) {
+    if (!AnyIn(calls_, [](const Call& call) { return call.sure; })) {
       calls_.assign(most_ + 1, Call());
       return;
     }

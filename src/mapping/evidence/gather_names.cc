@@ -1,10 +1,10 @@
 // What exporters wrote down: modules and classes in metadata, names that
 // contain the whole path, and local functions.
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "clues/exporters/dynamo/mangled_names.h"
 #include "clues/exporters/dynamo/metadata.h"
@@ -41,9 +41,8 @@ bool IsCredible(const hierarchy::MetadataScope& scope) {
   const auto credible = [](const std::string& text) {
     return hierarchy::IsCrediblePath(text);
   };
-  return credible(scope.module) &&
-         std::all_of(scope.scopes.begin(), scope.scopes.end(), credible) &&
-         std::all_of(scope.classes.begin(), scope.classes.end(), credible);
+  return credible(scope.module) && AllIn(scope.scopes, credible) &&
+         AllIn(scope.classes, credible);
 }
 
 // The convolution or Linear into which a BatchNorm was folded: the exporter

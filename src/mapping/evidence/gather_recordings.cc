@@ -132,10 +132,10 @@ class Calls {
  public:
   Calls(const KnownModules& known, const ModuleTree& modules,
         hierarchy::Dialect dialect)
-      : known_(known), map_(*known.map), modules_(modules) {
-    using hierarchy::Dialect;
-    by_caller_ =
-        dialect == Dialect::kDynamo || dialect == Dialect::kDynamoStripped;
+      : known_(known),
+        map_(*known.map),
+        modules_(modules),
+        by_caller_(hierarchy::IsDynamo(dialect)) {
     for (const ModuleId id : AllIds<ModuleId>(map_.tree.size())) {
       const std::string& first = map_.modules[id].shared_with;
       if (!first.empty()) {
@@ -187,7 +187,7 @@ class Calls {
   const KnownModules& known_;
   const ModuleMap& map_;
   const ModuleTree& modules_;
-  bool by_caller_ = false;
+  const bool by_caller_;
   // By object and parent: the other names.
   std::map<std::pair<ModuleId, ModuleId>, ModuleId> names_;
   std::vector<CalledModule> calls_;

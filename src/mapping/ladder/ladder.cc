@@ -121,10 +121,8 @@ bool IsFusedOperator(const Evidence& evidence, NodeId node) {
 
 // Whether the node reads a weight of its module, a matrix.
 bool ReadsOwnParameter(const Evidence& evidence, NodeId node, ModuleId module) {
-  for (const ValueId input : evidence.model.Inputs(node)) {
-    const ParameterId id = evidence.ParameterOf(input);
-    if (id == kNo<ParameterId>) continue;
-    const Parameter& parameter = evidence.parameters[id];
+  for (const Parameter& parameter :
+       evidence.Among(evidence.model.Inputs(node))) {
     if (parameter.trusted && parameter.module == module &&
         parameter.rank >= 2) {
       return true;

@@ -1,10 +1,10 @@
 // The strategies: which rungs, what they need, what they leave out.
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <array>
 #include <unordered_set>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "clues/recipes/book/packed_book.h"
 #include "core/tagging/module_format.h"
@@ -90,8 +90,8 @@ const std::array<Strategy, std::size(kInfos)>& Table() {
 }
 
 bool AsksBook(const Strategy& strategy) {
-  return std::any_of(strategy.rungs.begin(), strategy.rungs.end(),
-                     [](const Rung& rung) { return rung.name == "recipe"; });
+  return AnyIn(strategy.rungs,
+               [](const Rung& rung) { return rung.name == "recipe"; });
 }
 
 }  // namespace

@@ -2,8 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
+#include "base/lists.h"
 #include "base/text.h"
 #include "core/tagging/role_index.h"
 #include "mapping/classes/assign_classes.h"
@@ -44,11 +43,10 @@ void SetClass(Tagging& tagging, ModuleId id, std::string_view name,
 // Whether one of these members is an attribute with this name.
 bool HasAttribute(const std::vector<AddedMember>& members,
                   std::string_view atom) {
-  return std::any_of(members.begin(), members.end(),
-                     [&](const AddedMember& member) {
-                       const std::string_view path = member.path.text();
-                       return path.substr(0, path.find('.')) == atom;
-                     });
+  return AnyIn(members, [&](const AddedMember& member) {
+    const std::string_view path = member.path.text();
+    return path.substr(0, path.find('.')) == atom;
+  });
 }
 
 // Sets the class of an unknown root, if exactly one class in the rules has all
@@ -116,7 +114,7 @@ template <typename Use>
 void RuleApplication::ForEachNode(const NodeSource& nodes,
                                   const Tagging& tagging, Use use) const {
   const std::vector<Rule>& rules = rules_->rules;
-  if (std::none_of(rules.begin(), rules.end(), [](const Rule& rule) {
+  if (!AnyIn(rules, [](const Rule& rule) {
         return rule.gives_role || !rule.gives_class.empty() ||
                !rule.gives_tag.empty();
       })) {
@@ -171,7 +169,7 @@ std::vector<RuleMove> RuleApplication::FindMoves(const Evidence& evidence,
   if (rules_ == nullptr) return moves;
   matches_ = evidence.matches;
   const std::vector<Rule>& rules = rules_->rules;
-  if (std::none_of(rules.begin(), rules.end(), [](const Rule& rule) {
+  if (!AnyIn(rules, [](const Rule& rule) {
         return rule.module && rule.gives_module;
       })) {
     return moves;

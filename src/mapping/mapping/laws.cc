@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "clues/exporters/dialect_names.h"
 #include "clues/exporters/tools/original_name.h"
@@ -96,8 +97,7 @@ class LawChecker {
   bool IsCopied(ValueId value) const {
     const auto readers = model_.Consumers(value);
     constexpr std::size_t kMostReaders = 8;
-    return readers.size() > kMostReaders ||
-           std::any_of(readers.begin(), readers.end(), [&](NodeId reader) {
+    return readers.size() > kMostReaders || AnyIn(readers, [&](NodeId reader) {
              return ops_.Is(reader, OpKind::kIdentity);
            });
   }

@@ -239,10 +239,8 @@ void DescribeEvidence(const Evidence& evidence, NodeId node,
     notes.push_back(fmt::format("the scope in its name is /{}",
                                 evidence.scopes[scope].text));
   }
-  for (const ValueId input : evidence.model.Inputs(node)) {
-    const ParameterId id = evidence.ParameterOf(input);
-    if (id == kNo<ParameterId>) continue;
-    const Parameter& parameter = evidence.parameters[id];
+  for (const Parameter& parameter :
+       evidence.Among(evidence.model.Inputs(node))) {
     if (parameter.from_hierarchy) {
       notes.push_back(fmt::format("it reads {}, as the hierarchy calls it",
                                   parameter.name));

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "base/lists.h"
 #include "core/graph/neighbours.h"
 #include "core/graph/operators.h"
 
@@ -127,7 +128,7 @@ class Placer {
 
   bool ReadsComputed(NodeId node) const {
     const std::span<const ValueId> inputs = model_.Inputs(node);
-    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+    return AnyIn(inputs, [&](ValueId input) {
       return input != kNo<ValueId> && model_.InitializerOf(input) == nullptr;
     });
   }
@@ -304,8 +305,7 @@ OpenNodes FindOpen(const GraphFacts& graph, const ModuleTree& modules,
     }
   };
   const bool guessed =
-      std::all_of(tags.begin(), tags.end(),
-                  [](const Tag& tag) { return !tag.tagged() || IsWeak(tag); });
+      AllIn(tags, [](const Tag& tag) { return !tag.tagged() || IsWeak(tag); });
   if (!guessed || is_recorded) {
     open_all([](NodeId) { return false; });
   } else if (NamesNothing(graph, modules, tags)) {

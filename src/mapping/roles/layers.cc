@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/jaccard.h"
+#include "base/lists.h"
 #include "core/hierarchy/name_parts.h"
 #include "mapping/roles/role_facts.h"
 
@@ -42,9 +43,9 @@ class Lists {
       if (ElementIndex(tree_.Atom(child)) >= 0) elements.push_back(child);
     }
     if (elements.size() < 2) return false;
-    const bool classes = std::none_of(
-        elements.begin(), elements.end(),
-        [&](ModuleId element) { return tree_.Class(element).empty(); });
+    const bool classes = !AnyIn(elements, [&](ModuleId element) {
+      return tree_.Class(element).empty();
+    });
     return classes ? AlikeByClass(elements) : AlikeByStructure(elements);
   }
 

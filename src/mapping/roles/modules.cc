@@ -1,7 +1,7 @@
 // Finds the purpose of modules from their attribute names and classes, in the
 // context of their ancestors. If these say nothing, operations are used.
-#include <algorithm>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "core/graph/walk.h"
 #include "core/hierarchy/name_parts.h"
@@ -223,8 +223,7 @@ class ModuleMeanings {
   bool IsActive(NodeId node) const {
     if (IsActivationNode(node)) return true;
     if (facts_.graph.ops[node] != Op::kMul) return false;
-    const auto inputs = model_.Inputs(node);
-    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+    return AnyIn(model_.Inputs(node), [&](ValueId input) {
       const NodeId producer = Behind(facts_.Producer(input));
       return producer != kNo<NodeId> && IsActivationNode(producer);
     });
@@ -298,7 +297,7 @@ class ModuleMeanings {
 
   bool HasOne(ModuleId parent, const std::vector<std::string_view>& atoms,
               ModuleId except = kNo<ModuleId>) const {
-    return std::any_of(atoms.begin(), atoms.end(), [&](std::string_view atom) {
+    return AnyIn(atoms, [&](std::string_view atom) {
       const ModuleId child = tree_.FindChild(parent, atom);
       return child != kNo<ModuleId> && child != except;
     });
@@ -507,7 +506,7 @@ Meaning RoleFacts::ParameterMeaning(ValueId value, const Meaning& around) {
     if (dot == std::string_view::npos) return false;
     const std::vector<std::string_view> owner =
         Split(model.ValueName(weight).substr(0, dot), '.');
-    return std::any_of(owner.begin(), owner.end(), hierarchy::IsNumeric);
+    return AnyIn(owner, hierarchy::IsNumeric);
   };
   for (const std::uint16_t number : words.Matching(RoleSubject::kName, name)) {
     const RoleLine& line = words.line(number);

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "base/glob.h"
+#include "base/lists.h"
 #include "base/text.h"
 #include "core/hierarchy/name_parts.h"
 #include "core/tagging/words.h"
@@ -82,7 +83,7 @@ bool RoleLine::FitsAround(const Meaning& around) const {
     return around.type != RoleType::kActivation &&
            around.type != RoleType::kPosition;
   }
-  return std::any_of(in.begin(), in.end(), [&](const Around& wanted) {
+  return AnyIn(in, [&](const Around& wanted) {
     return wanted.type == around.type &&
            (wanted.component == Component::kNone ||
             wanted.component == around.component);

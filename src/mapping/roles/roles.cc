@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/lists.h"
 #include "core/graph/walk.h"
 #include "core/tagging/role_index.h"
 #include "mapping/roles/role_facts.h"
@@ -65,8 +66,7 @@ class RoleRules {
       default:
         break;
     }
-    const auto& lines = facts_.OpLines(node);
-    return std::any_of(lines.begin(), lines.end(), [&](std::uint16_t number) {
+    return AnyIn(facts_.OpLines(node), [&](std::uint16_t number) {
       return facts_.words.line(number).meaning.type == type;
     });
   }
@@ -132,8 +132,7 @@ class RoleRules {
         model_[outputs[0]].is_output) {
       return true;
     }
-    const auto inputs = model_.Inputs(node);
-    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+    return AnyIn(model_.Inputs(node), [&](ValueId input) {
       return input != kNo<ValueId> && model_[input].is_input &&
              !facts_.IsConstant(input);
     });
@@ -404,8 +403,7 @@ class RoleRules {
 
   bool AddsTable(NodeId node) const {
     if (!facts_.Is(node, OpKind::kSum)) return false;
-    const auto inputs = model_.Inputs(node);
-    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+    return AnyIn(model_.Inputs(node), [&](ValueId input) {
       return facts_.IsConstant(input) && !HasMeaning(input) &&
              WideDimensions(input) >= 2;
     });
@@ -495,8 +493,7 @@ class RoleRules {
         facts_.DataInputs(node) != 1) {
       return false;
     }
-    const auto inputs = model_.Inputs(node);
-    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+    return AnyIn(model_.Inputs(node), [&](ValueId input) {
       return facts_.IsConstant(input) && WideDimensions(input) == 1;
     });
   }

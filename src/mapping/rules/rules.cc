@@ -5,6 +5,7 @@
 #include <span>
 #include <stdexcept>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "core/tagging/words.h"
 #include "file/json/reader.h"
@@ -105,7 +106,7 @@ class RulesReader {
   // Fails, with the nearest word, where `word` is none of `words`.
   void Choose(Place place, std::string_view what, std::string_view word,
               Words words) const {
-    if (std::find(words.begin(), words.end(), word) != words.end()) return;
+    if (IsAmong(word, words)) return;
     reader_.FailAt(
         place, "unknown {} '{}'{}", what, word,
         Ours{DidYouMean(word, words, "\n  valid values: " + Join(words))});
@@ -269,7 +270,7 @@ class RulesReader {
     const auto fits = [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
     };
-    if (!std::all_of(role.component.begin(), role.component.end(), fits)) {
+    if (!AllIn(role.component, fits)) {
       reader_.FailAt(
           start, "component \"{}\": use only lower-case letters, digits and _",
           role.component);

@@ -1,8 +1,8 @@
 #include "clues/exporters/functions/inlined_names.h"
 
-#include <algorithm>
 #include <optional>
 
+#include "base/lists.h"
 #include "core/hierarchy/name_parts.h"
 
 namespace onnx_tag {
@@ -14,8 +14,7 @@ constexpr std::size_t kLongestName = 600;
 // Without the number of the call, `_1`.
 std::optional<std::string_view> WithoutCall(std::string_view value) {
   if (value.empty() || value.size() > kLongestName ||
-      hierarchy::IsDigit(value[0]) ||
-      !std::all_of(value.begin(), value.end(), hierarchy::IsWordChar)) {
+      hierarchy::IsDigit(value[0]) || !AllIn(value, hierarchy::IsWordChar)) {
     return std::nullopt;
   }
   return hierarchy::WithoutNumbered(value, "_");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "core/hierarchy/name_parts.h"
 
@@ -19,7 +20,7 @@ bool IsIdentifier(std::string_view text) {
 
 bool IsDottedIdentifier(std::string_view text) {
   const std::vector<std::string_view> parts = Split(text, '.');
-  return std::all_of(parts.begin(), parts.end(), IsIdentifier);
+  return AllIn(parts, IsIdentifier);
 }
 
 }  // namespace

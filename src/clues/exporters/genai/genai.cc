@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <set>
+#include <span>
 #include <unordered_set>
 
 #include "base/text.h"
@@ -109,15 +110,6 @@ Place SplitPlace(std::string_view path) {
   return place;
 }
 
-std::string Join(const Atoms& atoms, std::size_t count) {
-  std::string text;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i > 0) text += '.';
-    text += atoms[i];
-  }
-  return text;
-}
-
 // A condition on the names of a file, as the data writes it.
 struct Condition {
   std::string_view wanted;  // a segment, or `@` and an operator, or the end of
@@ -196,7 +188,7 @@ class GenaiNames : public DialectNames {
     const Place place = SplitPlace(
         name.module_only ? name.name : hierarchy::GenaiOwner(name.name));
     for (std::size_t count = 1; count <= place.atoms.size(); ++count) {
-      owned_.insert(Join(place.atoms, count));
+      owned_.insert(Join(std::span(place.atoms).first(count), "."));
       facts_.emplace(place.atoms[count - 1]);
     }
   }
@@ -275,7 +267,7 @@ class GenaiNames : public DialectNames {
     // inside its module.
     const std::size_t known = word == nullptr ? 0 : word->builder.size();
     while (place.atoms.size() > known &&
-           !owned_.contains(Join(place.atoms, place.atoms.size()))) {
+           !owned_.contains(Join(place.atoms, "."))) {
       place.atoms.pop_back();
     }
     NamedModule result;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/lists.h"
 #include "core/tagging/module_format.h"
 
 namespace onnx_tag::catalogue {
@@ -10,13 +11,11 @@ namespace {
 
 bool Holds(const Table& table, std::span<const AlternativeRecord> alternatives,
            TextId part) {
-  return std::any_of(
-      alternatives.begin(), alternatives.end(),
-      [&](const AlternativeRecord& alternative) {
-        return alternative.target < kFirstTable
-                   ? table[alternative.target].name == part
-                   : Holds(table, table.TableEntries(alternative.target), part);
-      });
+  return AnyIn(alternatives, [&](const AlternativeRecord& alternative) {
+    return alternative.target < kFirstTable
+               ? table[alternative.target].name == part
+               : Holds(table, table.TableEntries(alternative.target), part);
+  });
 }
 
 struct Paths {
@@ -41,8 +40,7 @@ void Collect(const Table& table, std::span<const MemberRecord> members,
         Holds(table, table.Alternatives(member), part)) {
       if (rarest < paths.optional) paths.list.clear();
       paths.optional = rarest;
-      if (std::find(paths.list.begin(), paths.list.end(), path) ==
-          paths.list.end()) {
+      if (!IsAmong(path, paths.list)) {
         paths.list.push_back(path);
       }
     }

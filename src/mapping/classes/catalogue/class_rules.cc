@@ -1,10 +1,10 @@
 #include "mapping/classes/catalogue/class_rules.h"
 
-#include <algorithm>
 #include <stdexcept>
 #include <string>
 
 #include "base/glob.h"
+#include "base/lists.h"
 #include "base/text.h"
 #include "generated/class_rules.h"
 
@@ -54,8 +54,8 @@ bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
 
 bool FitsWord(std::string_view word, std::string_view name,
               std::string_view lower) {
-  const bool whole = word.find('*') != std::string_view::npos ||
-                     std::any_of(word.begin(), word.end(), IsUpper);
+  const bool whole =
+      word.find('*') != std::string_view::npos || AnyIn(word, IsUpper);
   return whole ? MatchesPattern(word, name, "")
                : lower.starts_with(word) || lower.ends_with(word);
 }
@@ -72,7 +72,7 @@ const Words& ClassRule::operator[](std::string_view column) const {
 
 bool ClassRule::Has(std::string_view column, std::string_view value) const {
   const Words& words = (*this)[column];
-  return std::find(words.begin(), words.end(), value) != words.end();
+  return IsAmong(value, words);
 }
 
 std::vector<ClassRule> ReadClassRules(std::string_view text) {
@@ -89,8 +89,7 @@ std::vector<ClassRule> ReadClassRules(std::string_view text) {
       const std::size_t equals = parts[i].find('=');
       if (equals == std::string_view::npos) Refuse(row, "no column");
       const std::string_view column = parts[i].substr(0, equals);
-      if (std::find(known.begin(), known.end(), column) == known.end())
-        Refuse(row, "unknown column");
+      if (!IsAmong(column, known)) Refuse(row, "unknown column");
       rule.columns.emplace_back(column,
                                 Split(parts[i].substr(equals + 1), ','));
     }

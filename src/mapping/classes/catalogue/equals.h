@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/lists.h"
 #include "base/parse_number.h"
 #include "core/hierarchy/name_parts.h"
 #include "mapping/classes/catalogue/observation.h"
@@ -89,16 +90,14 @@ class EqualsOrder {
 
   bool PositionsFit(TextId family) const {
     const std::string_view name = hierarchy::LastPart(table_.Text(family), '.');
-    const bool counts =
-        std::find(counting_.begin(), counting_.end(), name) != counting_.end();
+    const bool counts = IsAmong(name, counting_);
     return counts == observation_.counts_positions;
   }
 
   bool FitsOutputs(const ClassRule& head) const {
     const auto seen = [&](const Words& parts) {
-      return std::any_of(
-          observation_.values.begin(), observation_.values.end(),
-          [&](std::string_view name) { return HasOne(name, parts); });
+      return AnyIn(observation_.values,
+                   [&](std::string_view name) { return HasOne(name, parts); });
     };
     const auto rank = ParseWhole<int>(head.One("rank"));
     return (head["values"].empty() || seen(head["values"])) &&
@@ -115,7 +114,7 @@ class EqualsOrder {
   }
 
   static bool HasOne(std::string_view text, const Words& parts) {
-    return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
+    return AnyIn(parts, [&](std::string_view part) {
       return text.find(part) != std::string_view::npos;
     });
   }

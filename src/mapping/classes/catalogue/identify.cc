@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/lists.h"
 #include "mapping/classes/catalogue/equals.h"
 #include "mapping/classes/catalogue/matcher.h"
 
@@ -319,10 +320,9 @@ class Identifier {
   // All lists look the same.
   bool HoldsOnlyIndices(ShapeId at) const {
     const Shape& shape = shapes_[at];
-    const auto children = shapes_.Children(shape);
     return !shape.has_record && shape.parameter_count == 0 &&
-           std::all_of(children.begin(), children.end(),
-                       [](const ShapeChild& child) { return child.is_index; });
+           AllIn(shapes_.Children(shape),
+                 [](const ShapeChild& child) { return child.is_index; });
   }
 
   // Finds the class of `top`, or of the model it wraps, and of all modules
@@ -451,7 +451,7 @@ class Identifier {
     const std::string_view name = table_.Name(other);
     const auto known = answer.candidates.names();
     if (name != answer.name && known.size() < kMostCandidates &&
-        std::find(known.begin(), known.end(), name) == known.end()) {
+        !IsAmong(name, known)) {
       answer.candidates.Add(name);
     }
   }

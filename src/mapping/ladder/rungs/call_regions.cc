@@ -263,17 +263,14 @@ class CallRegions : BoundsFinder {
     const std::uint32_t times = TimesCalled(module);
     if (times == 1) return {named_[module]};
     std::vector<std::vector<NodeId>> calls(1);
-    std::set<ParameterId> seen;
+    std::set<const Parameter*> seen;
     for (const NodeId node : named_[module]) {
-      std::vector<ParameterId> used;
+      std::vector<const Parameter*> used;
       bool again = false;
-      for (const ValueId input : model_.Inputs(node)) {
-        const ParameterId id = evidence_.ParameterOf(input);
-        if (id == kNo<ParameterId> || evidence_.parameters[id].uses != times) {
-          continue;
-        }
-        again = again || seen.contains(id);
-        used.push_back(id);
+      for (const Parameter& parameter : evidence_.Among(model_.Inputs(node))) {
+        if (parameter.uses != times) continue;
+        again = again || seen.contains(&parameter);
+        used.push_back(&parameter);
       }
       if (again) {
         calls.emplace_back();

@@ -247,18 +247,17 @@ class GapPlacer : RungBase {
       for (const NodeId node : composites.Nodes(composite)) {
         bool goes_along = nodes.empty();
         for (const NodeId maker : MakersOf(node)) {
-          goes_along |=
-              std::find(nodes.begin(), nodes.end(), maker) != nodes.end();
+          goes_along |= IsAmong(maker, nodes);
         }
         if (goes_along && module_[node] != kNo<ModuleId>) nodes.push_back(node);
       }
       ModuleId module = kNo<ModuleId>;
       for (const NodeId node : nodes) module = Join(module, module_[node]);
       for (const NodeId node : nodes) {
-        const auto same = std::count_if(
-            nodes.begin(), nodes.end(),
-            [&](NodeId other) { return module_[other] == module_[node]; });
-        if (static_cast<std::size_t>(same) * 2 > nodes.size()) {
+        const std::size_t same = CountIn(nodes, [&](NodeId other) {
+          return module_[other] == module_[node];
+        });
+        if (same * 2 > nodes.size()) {
           module = module_[node];
         }
       }

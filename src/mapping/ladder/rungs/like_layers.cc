@@ -281,11 +281,8 @@ class LikeLayers : BoundsFinder {
          at = tree_.Parent(at)) {
       place.append(" ").append(tree_.Atom(at));
     }
-    for (const ValueId input : model_.Inputs(node)) {
-      const ParameterId id = evidence_.ParameterOf(input);
-      if (id == kNo<ParameterId>) continue;
-      place.append(" ").append(
-          hierarchy::LastPart(evidence_.parameters[id].name, '.'));
+    for (const Parameter& parameter : evidence_.Among(model_.Inputs(node))) {
+      place.append(" ").append(hierarchy::LastPart(parameter.name, '.'));
     }
     return place;
   }

@@ -244,9 +244,8 @@ class AttentionCores : RungBase {
     if (node == kNo<NodeId> || !IsLike(node, Op::kMul) || IsInNorm(node)) {
       return false;
     }
-    const auto inputs = model_.Inputs(node);
-    return std::any_of(inputs.begin(), inputs.end(),
-                       [&](ValueId input) { return IsTable(input); });
+    return AnyIn(model_.Inputs(node),
+                 [&](ValueId input) { return IsTable(input); });
   }
 
   bool IsTable(ValueId value) const {
@@ -469,11 +468,9 @@ class Codebooks : RungBase {
     if (owner == kRoot) return;
     const std::vector<NodeId> nodes = Before(chosen);
     // Products with the rows, or with themselves: distances.
-    const bool distances =
-        std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) {
-          return ReadsConstantWeight(node) ||
-                 ops_.Is(node, {Op::kPow, Op::kSub});
-        });
+    const bool distances = AnyIn(nodes, [&](NodeId node) {
+      return ReadsConstantWeight(node) || ops_.Is(node, {Op::kPow, Op::kSub});
+    });
     if (!distances) return;
     for (const NodeId node : nodes) {
       Propose(node, owner, Confidence::kLow, Source::kOperation,

@@ -31,10 +31,9 @@ NodeId MatMulBefore(const Evidence& evidence, NodeId add) {
   NodeId at = ProducerOf(model, DataInput(evidence, add));
   for (int steps = 0; at != kNo<NodeId> && steps < 4; ++steps) {
     if (ops.Is(at, OpKind::kProduct)) {
-      const auto inputs = model.Inputs(at);
-      const bool weight = std::any_of(
-          inputs.begin(), inputs.end(),
-          [&](ValueId input) { return evidence.graph.data.IsConstant(input); });
+      const bool weight = AnyIn(model.Inputs(at), [&](ValueId input) {
+        return evidence.graph.data.IsConstant(input);
+      });
       return weight && OnlyConsumer(model, at) != kNo<NodeId> ? at
                                                               : kNo<NodeId>;
     }
@@ -78,9 +77,7 @@ bool RungBase::ReadsConstantWeight(NodeId node) const {
   const Operator& op = Describe(ops_[node]);
   const auto inputs = model_.Inputs(node);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (data_.IsConstant(inputs[i]) &&
-        std::find(kWeights.begin(), kWeights.end(), op.Input(i)) !=
-            kWeights.end()) {
+    if (data_.IsConstant(inputs[i]) && IsAmong(op.Input(i), kWeights)) {
       return true;
     }
   }

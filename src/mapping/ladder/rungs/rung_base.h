@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/lists.h"
 #include "core/graph/neighbours.h"
 #include "core/graph/walk.h"
 #include "mapping/ladder/claim.h"
@@ -75,6 +76,11 @@ class RungBase {
 
   bool IsSameOperator(NodeId a, NodeId b) const {
     return model_[a].op_type == model_[b].op_type;
+  }
+  std::vector<NameId> OpsOf(const std::vector<NodeId>& nodes) const {
+    std::vector<NameId> ops;
+    for (const NodeId node : nodes) ops.push_back(model_[node].op_type);
+    return ops;
   }
   Readers ReadersOf(NodeId node) const { return {model_, node}; }
   // The nodes that make its data.

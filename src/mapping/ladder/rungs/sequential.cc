@@ -24,10 +24,9 @@ namespace {
 class SequentialParts : RungBase {
  public:
   SequentialParts(const Evidence& evidence, const Placed& placed)
-      : RungBase(evidence, placed), composites_(evidence.graph.composites()) {
-    using hierarchy::Dialect;
-    dynamo_ = evidence.dialect == Dialect::kDynamo ||
-              evidence.dialect == Dialect::kDynamoStripped;
+      : RungBase(evidence, placed),
+        composites_(evidence.graph.composites()),
+        dynamo_(hierarchy::IsDynamo(evidence.dialect)) {
     for (const Initializer& tensor : model_.initializers()) {
       const std::string_view name = model_.ValueName(tensor.value);
       renames_ = renames_ || name.starts_with("onnx::");
@@ -194,9 +193,8 @@ class SequentialParts : RungBase {
   }
 
   bool IsNorm(const std::vector<NodeId>& part) const {
-    return std::any_of(part.begin(), part.end(), [&](NodeId node) {
-      return ops_.Is(node, OpKind::kNorm);
-    });
+    return AnyIn(part,
+                 [&](NodeId node) { return ops_.Is(node, OpKind::kNorm); });
   }
 
   // Claims the part as the item with this distance from the one of `last`.
@@ -299,23 +297,14 @@ class SequentialParts : RungBase {
     }
   }
 
-  std::vector<NameId> OpsOf(const std::vector<NodeId>& nodes) const {
-    std::vector<NameId> ops;
-    for (const NodeId node : nodes) ops.push_back(model_[node].op_type);
-    return ops;
-  }
-
   // Whether a BatchNorm was folded into the product. TorchScript renames the
   // weight then. dynamo names the bias after the weight if there was none
   // before, and the result after the BatchNorm's, of which it takes an item.
   Folded FoldedInto(NodeId node) const {
     bool weight = false;
-    for (const ValueId input : model_.Inputs(node)) {
-      const ParameterId id = evidence_.ParameterOf(input);
-      if (id == kNo<ParameterId>) continue;
-      const std::string_view name = evidence_.parameters[id].name;
-      if (hierarchy::IsFoldedBias(name)) return Folded::kYes;
-      weight = weight || name.ends_with(".weight");
+    for (const Parameter& parameter : evidence_.Among(model_.Inputs(node))) {
+      if (hierarchy::IsFoldedBias(parameter.name)) return Folded::kYes;
+      weight = weight || parameter.name.ends_with(".weight");
     }
     if (dynamo_ && !model_.Outputs(node).empty()) {
       const std::string_view name = model_.ValueName(model_.Outputs(node)[0]);
@@ -403,7 +392,7 @@ class SequentialParts : RungBase {
 
   const Composites& composites_;
   bool renames_ = false;  // TorchScript, with names such as onnx::Conv_12
-  bool dynamo_ = false;   // or with names such as val_12
+  bool dynamo_;           // or with names such as val_12
   std::unordered_map<ModuleId, Items> items_;      // by list
   std::map<ModuleId, std::vector<Trail>> trails_;  // by Sequential
 };

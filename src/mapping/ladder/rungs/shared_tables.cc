@@ -84,10 +84,9 @@ class SharedTables : RungBase {
 
   bool OnlyMulsRead(ValueId value) const {
     const Initializer* tensor = model_.InitializerOf(value);
-    const auto readers = model_.Consumers(value);
     return tensor != nullptr && tensor->rank >= 2 && tensor->data_type == 1 &&
-           std::all_of(readers.begin(), readers.end(),
-                       [&](NodeId reader) { return ops_[reader] == Op::kMul; });
+           AllIn(model_.Consumers(value),
+                 [&](NodeId reader) { return ops_[reader] == Op::kMul; });
   }
 
   // The open nodes that read what is cut from a table. Those that read the same
@@ -131,10 +130,9 @@ class SharedTables : RungBase {
         groups;
     for (auto& [first, nodes] : calls) {
       // A lone product with a constant is a scale.
-      const auto inputs = model_.Inputs(nodes[0]);
       if (nodes.size() == 1 &&
-          std::none_of(inputs.begin(), inputs.end(),
-                       [&](ValueId input) { return IsCut(input); })) {
+          !AnyIn(model_.Inputs(nodes[0]),
+                 [&](ValueId input) { return IsCut(input); })) {
         continue;
       }
       groups[{tables_of_call[first], OpsOf(nodes)}].push_back(std::move(nodes));
@@ -146,12 +144,6 @@ class SharedTables : RungBase {
 
   bool IsCut(ValueId value) const {
     return value != kNo<ValueId> && table_of_[value] != kNo<ValueId>;
-  }
-
-  std::vector<NameId> OpsOf(const std::vector<NodeId>& nodes) const {
-    std::vector<NameId> ops;
-    for (const NodeId node : nodes) ops.push_back(model_[node].op_type);
-    return ops;
   }
 
   void Take(NodeId node, std::size_t call) {
@@ -251,12 +243,8 @@ class SharedTables : RungBase {
 
 std::vector<SharedCalls> FindSharedCalls(const Evidence& evidence,
                                          const Placed& placed) {
-  using hierarchy::Dialect;
   // dynamo names a shared object after its caller.
-  if (evidence.dialect == Dialect::kDynamo ||
-      evidence.dialect == Dialect::kDynamoStripped) {
-    return {};
-  }
+  if (hierarchy::IsDynamo(evidence.dialect)) return {};
   return SharedTables(evidence, placed).Run();
 }
 

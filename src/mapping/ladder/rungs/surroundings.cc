@@ -221,7 +221,7 @@ class Ballot {
   static constexpr std::size_t kMostModules = 64;
 
   bool IsClose(ModuleId module) const {
-    return std::all_of(votes_.begin(), votes_.end(), [&](const auto& vote) {
+    return AllIn(votes_, [&](const auto& vote) {
       const ModuleId other = vote.first;
       const ModuleId common = modules_.CommonAncestor(module, other);
       return other == module ||
