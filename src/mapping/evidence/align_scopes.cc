@@ -407,17 +407,6 @@ class ScopeAligner {
                            !group.folded
                        ? scopes_[scopes_[scope.parent].parent].module
                        : outer;
-    if (group.folded) {
-      // Decides between a list with the same name inside `a` and a call of `a`.
-      const std::string_view segment = scopes_.Segment(id);
-      const std::size_t dot = segment.rfind('.');
-      const ModuleId same = tree_.FindChild(outer, segment.substr(0, dot));
-      if (same != kNo<ModuleId> &&
-          tree_.FindChild(same, group.atoms[0]) != kNo<ModuleId> &&
-          tree_.FindChild(outer, group.atoms[0]) == kNo<ModuleId>) {
-        scope.module = same;
-      }
-    }
     // An index that repeats the name of its list stands right below it.
     const ModuleId held =
         group.folded ? kNo<ModuleId> : FindHeld(id, scope.module, group.atoms);
