@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/lists.h"
 #include "core/graph/neighbours.h"
 #include "core/graph/order.h"
 
@@ -257,9 +258,7 @@ NodeTokens SortDepthFirst(const Model& model, const NodeTokens& table) {
     return model[node].graph == GraphId{0} ? rank[node] : next;
   };
   std::vector<NodeId> nodes = table.order;
-  std::stable_sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) {
-    return outermost(a) < outermost(b);
-  });
+  SortBy(nodes, outermost);
   std::vector<NodeTokenId> order;
   for (const NodeId node : nodes) {
     if (table.by_node[node] != kNo<NodeTokenId>) {

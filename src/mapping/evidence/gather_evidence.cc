@@ -83,9 +83,7 @@ void AddClassClaims(ClassClaims classes, Evidence& evidence) {
   for (const Claim& claim : classes.unnamed) {
     if (!known[claim.node]) evidence.named.push_back(claim);
   }
-  std::stable_sort(
-      evidence.named.begin(), evidence.named.end(),
-      [](const Claim& a, const Claim& b) { return a.node < b.node; });
+  SortBy(evidence.named, &Claim::node);
 }
 
 }  // namespace

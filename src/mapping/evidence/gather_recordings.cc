@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/lists.h"
 #include "clues/projection/project.h"
 #include "core/graph/neighbours.h"
 #include "file/model/tensor_data.h"
@@ -455,11 +456,9 @@ class WeightNamer {
       }
     }
     for (auto& [shape, same] : by_shape) {
-      std::stable_sort(same.parameters.begin(), same.parameters.end(),
-                       [](const Recorded* a, const Recorded* b) {
-                         return std::pair(a->returns, a->begins) <
-                                std::pair(b->returns, b->begins);
-                       });
+      SortBy(same.parameters, [](const Recorded* one) {
+        return std::pair(one->returns, one->begins);
+      });
       if (!GiveAll(same.weights, same.parameters)) {
         GiveBetween(same.weights, same.parameters);
       }

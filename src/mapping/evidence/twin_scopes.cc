@@ -1,11 +1,11 @@
 #include "mapping/evidence/twin_scopes.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <string_view>
 #include <vector>
 
+#include "base/lists.h"
 #include "clues/exporters/dialect_names.h"
 
 namespace onnx_tag {
@@ -66,9 +66,7 @@ class TwinCalls {
           {hierarchy::SplitReuseSuffix(scopes_[id].text).call, id});
     }
     for (auto& [first, family] : families_) {
-      std::sort(
-          family.begin(), family.end(),
-          [](const Member& a, const Member& b) { return a.call < b.call; });
+      SortBy(family, &Member::call);
     }
   }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/lists.h"
 #include "clues/exporters/tools/original_name.h"
 #include "core/graph/walk.h"
 
@@ -166,8 +167,7 @@ std::vector<Origin> FindOrigins(const Evidence& evidence,
       modules.push_back(
           evidence.Callable(evidence.modules.Parent(placed[node].module)));
     }
-    std::sort(modules.begin(), modules.end());
-    modules.erase(std::unique(modules.begin(), modules.end()), modules.end());
+    SortUnique(modules);
     for (const ModuleId module : modules) {
       if (module != placed[node].module) origins.push_back({node, module});
     }
@@ -179,9 +179,7 @@ std::vector<Origin> FindOrigins(const Evidence& evidence,
       if (placed[origin.node].tagged()) origins.push_back(origin);
     }
   }
-  std::stable_sort(
-      origins.begin(), origins.end(),
-      [](const Origin& a, const Origin& b) { return a.node < b.node; });
+  SortBy(origins, &Origin::node);
   return origins;
 }
 

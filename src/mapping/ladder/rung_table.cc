@@ -5,8 +5,8 @@
 // in the order of this table. So no tag rests on a weaker kind than another
 // claim on the same node.
 // bench/ablation.cc measures what the mapping loses without each rung.
-#include <algorithm>
 
+#include "base/lists.h"
 #include "mapping/ladder/ladder.h"
 
 namespace onnx_tag {
@@ -149,9 +149,7 @@ std::vector<Rung> RungsOf(StrategySet strategy) {
     }
     rungs.push_back(rung);
   }
-  std::stable_sort(
-      rungs.begin(), rungs.end(),
-      [](const Rung& a, const Rung& b) { return a.kind < b.kind; });
+  SortBy(rungs, &Rung::kind);
   return rungs;
 }
 

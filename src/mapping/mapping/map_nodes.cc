@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "clues/exporters/traceback.h"
 #include "mapping/classes/assign_classes.h"
@@ -61,9 +62,7 @@ void AddRecordedLines(RecordedTracebacks& recorded, bool all_frames,
                       SourceLines& lines) {
   if (recorded.empty()) return;
   // Of a trace and an FX graph, the trace comes first.
-  std::stable_sort(
-      recorded.begin(), recorded.end(),
-      [](const auto& a, const auto& b) { return a.first < b.first; });
+  SortBy(recorded, [](const auto& one) { return one.first; });
   const auto frames_of = [&](NodeId node, std::vector<SourceLine>& frames) {
     const auto at = std::lower_bound(
         recorded.begin(), recorded.end(), node,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/lists.h"
 #include "core/hierarchy/name_parts.h"
 #include "mapping/ladder/ladder.h"
 
@@ -195,10 +196,7 @@ void ClaimGatherer::Replace(NodeId node, ModuleId module, Confidence confidence,
 
 GatheredClaims ClaimGatherer::Take() {
   GatheredClaims gathered;
-  std::stable_sort(others_.begin(), others_.end(),
-                   [](const GatheredClaim& a, const GatheredClaim& b) {
-                     return a.node < b.node;
-                   });
+  SortBy(others_, &GatheredClaim::node);
   for (GatheredClaim& claim : others_) {
     const std::uint32_t winner = winner_[claim.node];
     if (winner != kNone && winners_[winner].module == claim.module) continue;

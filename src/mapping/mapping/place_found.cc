@@ -252,10 +252,7 @@ class Placer {
       tree_.SetClass(module_[id], name);
       tagging_.facts[module_[id]].class_confidence = Confidence::kMedium;
     }
-    std::sort(tagging_.found.begin(), tagging_.found.end(),
-              [](const FoundBlock& a, const FoundBlock& b) {
-                return a.module < b.module;
-              });
+    SortBy(tagging_.found, &FoundBlock::module);
   }
 
   // The class that the operator proves; "" if there is none.

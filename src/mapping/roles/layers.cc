@@ -25,9 +25,7 @@ Structure StructureOf(const ModuleTree& tree, ModuleId id) {
     const std::string_view atom = tree.Atom(child);
     structure.push_back(ElementIndex(atom) < 0 ? atom : "#");
   }
-  std::sort(structure.begin(), structure.end());
-  structure.erase(std::unique(structure.begin(), structure.end()),
-                  structure.end());
+  SortUnique(structure);
   return structure;
 }
 

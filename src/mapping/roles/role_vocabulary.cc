@@ -1,6 +1,5 @@
 #include "mapping/roles/role_vocabulary.h"
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "base/glob.h"
@@ -165,8 +164,7 @@ std::vector<std::uint16_t> RoleVocabulary::Matching(
       std::erase(found, exception.line);
     }
   }
-  std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());
+  SortUnique(found);
   return found;
 }
 
