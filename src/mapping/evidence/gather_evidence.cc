@@ -163,6 +163,7 @@ Evidence GatherEvidence(const GraphFacts& graph, const WantedFacts& wanted) {
       PlaceClassScopes(graph, parameters, scopes, class_scopes, evidence.known,
                        wanted.paths_to_part, recorded, modules),
       evidence);
+  if (!class_scopes.empty()) exporter.dialect = hierarchy::Dialect::kClassPath;
   static_cast<RuleFacts&>(evidence) =
       GatherRules(model, parameters, wanted.rules, modules);
   static_cast<ModuleUses&>(evidence) =

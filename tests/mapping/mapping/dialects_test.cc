@@ -98,6 +98,20 @@ class Built {
   Tagging tagging_;
 };
 
+TEST(ClassPathTest, ScopesOfClassesAreADialect) {
+  Built built;
+  built.Weight("encoder.layer.0.query.weight", {8, 8})
+      .Weight("encoder.layer.0.norm.weight", {8})
+      .Node("MatMul", "/Net/Encoder/Layer.0/Linear/MatMul",
+            {"x", "encoder.layer.0.query.weight"}, "a")
+      .Node("Mul", "/Net/Encoder/Layer.0/Norm/Mul",
+            {"a", "encoder.layer.0.norm.weight"}, "b")
+      .Map();
+  EXPECT_EQ(built.tagging().dialect, "class-path");
+  EXPECT_EQ(built.ModuleOf("/Net/Encoder/Layer.0/Norm/Mul"),
+            "encoder.layer.0.norm");
+}
+
 TEST(GenaiTest, AttnIsSelfAttnAndAPackedProjectionHasThreeOrigins) {
   Built built;
   built.Weight("model.layers.0.attn.qkv_proj.MatMul.weight", {8, 24})
