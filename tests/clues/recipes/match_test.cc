@@ -63,6 +63,27 @@ TEST(Match, NothingWhereNothingFits) {
       AskBook(TokenGraph(GraphFacts(other.model())), book).nodes.empty());
 }
 
+TEST(Candidates, AreOfManyFamilies) {
+  const Stack stack = MakeStack(2, true);
+  const SmallModel model(stack.lines, stack.tensors);
+  ListBook book;
+  for (int i = 0; i < 12; ++i) {
+    Recipe recipe = model.Record(stack.modules);
+    recipe.family = i < 10 ? "many" : "few";
+    book.Add(std::move(recipe));
+  }
+  AtomTable atoms;
+  const GraphFacts facts(model.model());
+  const TokenGraph graph(facts);
+  const std::vector<Path> anchors(graph.tokens().size());
+  const Candidates ranked = RankByNames(graph, anchors, book, atoms);
+  ASSERT_EQ(ranked.size(), 12u);
+  EXPECT_EQ(ranked[2]->recipe.family, "many");
+  EXPECT_EQ(ranked[3]->recipe.family, "few");
+  EXPECT_EQ(ranked[4]->recipe.family, "few");
+  EXPECT_EQ(ranked[5]->recipe.family, "many");
+}
+
 TEST(Match, NothingFromAnEmptyBook) {
   const Stack stack = MakeStack(2, true);
   EXPECT_EQ(Ask(stack, ListBook()),

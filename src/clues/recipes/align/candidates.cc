@@ -137,6 +137,17 @@ void CompareNames(const FileNames& file, Candidate& candidate) {
   }
 }
 
+// A few recipes of each family first. Without names, forty ResNets of one
+// library would hide the ResNet of another library.
+void PutMixedFirst(Candidates& candidates) {
+  constexpr std::size_t kOfFamily = 3;
+  std::map<std::string_view, std::size_t> families;
+  std::stable_partition(
+      candidates.begin(), candidates.end(), [&](const auto& candidate) {
+        return ++families[candidate->recipe.family] <= kOfFamily;
+      });
+}
+
 // Ranks by names and labels. If these are equal (convolutional networks), the
 // length decides.
 double Rank(const Candidate& candidate, const TokenGraph& graph) {
@@ -225,6 +236,7 @@ Candidates RankByNames(const TokenGraph& graph,
   }
   if (by_labels) return candidates;
   SortBy(candidates, [&](const auto& one) { return -Rank(*one, graph); });
+  PutMixedFirst(candidates);
   return candidates;
 }
 
