@@ -163,7 +163,10 @@ Evidence GatherEvidence(const GraphFacts& graph, const WantedFacts& wanted) {
       PlaceClassScopes(graph, parameters, scopes, class_scopes, evidence.known,
                        wanted.paths_to_part, recorded, modules),
       evidence);
-  if (!class_scopes.empty()) exporter.dialect = hierarchy::Dialect::kClassPath;
+  // Metadata says more than such names.
+  if (!class_scopes.empty() && !hierarchy::IsDynamo(exporter.dialect)) {
+    exporter.dialect = hierarchy::Dialect::kClassPath;
+  }
   static_cast<RuleFacts&>(evidence) =
       GatherRules(model, parameters, wanted.rules, modules);
   static_cast<ModuleUses&>(evidence) =

@@ -98,18 +98,33 @@ class Built {
   Tagging tagging_;
 };
 
-TEST(ClassPathTest, ScopesOfClassesAreADialect) {
+Built ClassPaths() {
   Built built;
   built.Weight("encoder.layer.0.query.weight", {8, 8})
       .Weight("encoder.layer.0.norm.weight", {8})
       .Node("MatMul", "/Net/Encoder/Layer.0/Linear/MatMul",
             {"x", "encoder.layer.0.query.weight"}, "a")
       .Node("Mul", "/Net/Encoder/Layer.0/Norm/Mul",
-            {"a", "encoder.layer.0.norm.weight"}, "b")
-      .Map();
+            {"a", "encoder.layer.0.norm.weight"}, "b");
+  return built;
+}
+
+TEST(ClassPathTest, ScopesOfClassesAreADialect) {
+  Built built = ClassPaths();
+  built.Map();
   EXPECT_EQ(built.tagging().dialect, "class-path");
   EXPECT_EQ(built.ModuleOf("/Net/Encoder/Layer.0/Norm/Mul"),
             "encoder.layer.0.norm");
+}
+
+TEST(ClassPathTest, MetadataSaysMore) {
+  Built built = ClassPaths();
+  built
+      .NodeMetadata(
+          "pkg.torch.onnx.name_scopes",
+          "['', 'encoder', 'encoder.layer.0', 'encoder.layer.0.norm', 'mul']")
+      .Map();
+  EXPECT_EQ(built.tagging().dialect, "dynamo");
 }
 
 TEST(GenaiTest, AttnIsSelfAttnAndAPackedProjectionHasThreeOrigins) {
