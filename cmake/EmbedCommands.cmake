@@ -1,4 +1,4 @@
-# cmake -P EmbedCommands.cmake FILE FOLDER: reads data/commands.txt and makes
+# cmake -P EmbedCommands.cmake FILE FOLDER: reads src/data/commands.txt and makes
 #   command_rows.inc   a parser for each command, and the table of commands
 #   tool_rows.inc      what agents may call, for `onnx-tag mcp`
 # The compiler refuses a member, a constant or a function that is not there.
@@ -184,16 +184,16 @@ foreach(line IN LISTS lines)
     elseif(how STREQUAL "joined")
       set(function_of_row Joined)
     elseif(how)
-      message(FATAL_ERROR "data/commands.txt: cannot read '${how}' in '${line}'")
+      message(FATAL_ERROR "src/data/commands.txt: cannot read '${how}' in '${line}'")
     endif()
     set(before "${function_of_row}({\"${names}\", \"${value}\"")
   else()
-    message(FATAL_ERROR "data/commands.txt: cannot read '${line}'")
+    message(FATAL_ERROR "src/data/commands.txt: cannot read '${line}'")
   endif()
 endforeach()
 end_block()
 
-set(made "// Made by cmake/EmbedCommands.cmake from data/commands.txt.\n")
+set(made "// Made by cmake/EmbedCommands.cmake from src/data/commands.txt.\n")
 file(WRITE ${CMAKE_ARGV4}/command_rows.inc "${made}${functions}
 std::span<const CommandGroup> CommandGroups() {
   static const std::vector<CommandGroup> groups = {

@@ -1,4 +1,4 @@
-# cmake -P EmbedOperators.cmake FILE FOLDER: reads data/operators.txt and makes
+# cmake -P EmbedOperators.cmake FILE FOLDER: reads src/data/operators.txt and makes
 #   op.h                an enumerator for each row
 #   operator_rows.inc   the rows as C++, sorted by name, for src/core/graph
 #   size_rules.h        the functions that shape=, type= and cost= name
@@ -30,7 +30,7 @@ set(rows)
 set(rule_rows)
 foreach(line IN LISTS lines)
   if(NOT line MATCHES "^([A-Za-z0-9_]+)(@([a-z.]+))? +([^ =]+)(( +[a-z_]+=[^ =]+)*)$")
-    message(FATAL_ERROR "data/operators.txt: cannot read '${line}'\n  expected: NAME KINDS COLUMN=VALUE...")
+    message(FATAL_ERROR "src/data/operators.txt: cannot read '${line}'\n  expected: NAME KINDS COLUMN=VALUE...")
   endif()
   set(row "{.name = \"${CMAKE_MATCH_1}\", .domain = \"${CMAKE_MATCH_3}\"")
   set(name ${CMAKE_MATCH_1})
@@ -97,7 +97,7 @@ foreach(key shape type cost)
   endforeach()
   string(APPEND declarations "}  // namespace ${key}\n")
 endforeach()
-set(made "// Made by cmake/EmbedOperators.cmake from data/operators.txt.\n")
+set(made "// Made by cmake/EmbedOperators.cmake from src/data/operators.txt.\n")
 file(CONFIGURE OUTPUT ${CMAKE_ARGV4}/op.h @ONLY CONTENT
 "${made}#pragma once
 #include <cstdint>

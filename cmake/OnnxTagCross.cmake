@@ -1,4 +1,4 @@
-# Libraries for a build for another system: scripts/cross.sh unpacks them below ONNX_TAG_LIBRARIES, from Debian's
+# Libraries for a build for another system: tools/release/cross.sh unpacks them below ONNX_TAG_LIBRARIES, from Debian's
 # packages. /usr/include itself would bring this machine's C library along.
 #
 #   include/        CLI, fmt, nlohmann, xxhash.h

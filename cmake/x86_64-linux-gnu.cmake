@@ -1,4 +1,4 @@
-# Debian's cross compiler for x86-64, with libraries from its amd64 packages: scripts/cross-x86_64.sh.
+# Debian's cross compiler for x86-64, with libraries from its amd64 packages: tools/release/cross-x86_64.sh.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR x86_64)
 set(CMAKE_CXX_COMPILER x86_64-linux-gnu-g++)

@@ -20,7 +20,7 @@ for table in recipes catalogue; do
     }
 done
 
-"$web/../scripts/libraries.sh" "$build/libraries"
+"$web/../tools/release/libraries.sh" "$build/libraries"
 # Debian's emscripten asks node for packages that another node does not look for there.
 NODE_PATH=${NODE_PATH:-/usr/share/nodejs}
 export NODE_PATH

@@ -1,5 +1,5 @@
-// Lists of words in a file of data/: a row is a list and its words, and a list
-// may have several rows.
+// Lists of words in a file of src/data: a row is a list and its words, and a
+// list may have several rows.
 #pragma once
 
 #include <string_view>

@@ -53,7 +53,7 @@ broken=1 ran github_broken 5 "$github"
 grep -q '^::error file=models/broken.onnx,' "$work/github_broken/said"
 
 # The last step of the action.
-action="$source/scripts/action.sh run"
+action="$source/tools/release/action.sh run"
 acted() { ran "$1" "$2" "export MODELS=$(printf %q "$3") ARGUMENTS=$(printf %q "$4"); $action"; }
 acted action 0 $'models/*.onnx\nmodels/**/bert.onnx' '--dry-run --min-coverage 50'
 # A gate on a line of its own is a gate.
@@ -67,12 +67,12 @@ acted action_nothing 1 'models/*.txt' ''
 # A version cannot be installed without Python; the message says that, not that the index lacks the version.
 mkdir "$work/bare"
 ln -s "$(command -v dirname)" "$work/bare/"
-ran action_no_python 1 "VERSION=9.9.9 PATH=$(printf %q "$work/bare") $BASH $(printf %q "$source/scripts/action.sh") install"
+ran action_no_python 1 "VERSION=9.9.9 PATH=$(printf %q "$work/bare") $BASH $(printf %q "$source/tools/release/action.sh") install"
 grep -q '^::error.*needs python3' "$work/action_no_python/said"
 # The steps before it: a key of the sources, and the program of the cache on the PATH.
-[ "$("$source/scripts/action.sh" key)" = "$("$source/scripts/action.sh" key)" ]
-grep -q 'scripts/action.sh install' "$source/action.yml"
-grep -q 'scripts/action.sh run' "$source/action.yml"
+[ "$("$source/tools/release/action.sh" key)" = "$("$source/tools/release/action.sh" key)" ]
+grep -q 'tools/release/action.sh install' "$source/action.yml"
+grep -q 'tools/release/action.sh run' "$source/action.yml"
 
 gitlab=$(section GitLab yaml | sed -n '/script:/,/artifacts:/s/^ *- //p')
 [ -n "$gitlab" ]

@@ -120,7 +120,7 @@ def main() -> None:
     shutil.rmtree(work, ignore_errors=True)
     (work / "bin").mkdir(parents=True)
     (work / "bin/onnx-tag").symlink_to(binary)
-    (work / "examples").symlink_to(ROOT / "examples")
+    (work / "docs").symlink_to(ROOT / "docs")
     models = make_zoo(work / "zoo")
     os.environ["PATH"] = f"{work / 'bin'}:{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"
     os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")

@@ -11,7 +11,7 @@ set -eu
 
 bin=$(dirname "$python")
 cd "$root/python"
-"$bin/ruff" check --no-cache --config ../pyproject.toml onnx_tag tests ../examples ../tests/shells "$here/check_scale_out.py" "$here/check_compare.py" "$here/compare_models.py"
+"$bin/ruff" check --no-cache --config ../pyproject.toml onnx_tag tests ../docs/examples ../tests/shells "$here/check_scale_out.py" "$here/check_compare.py" "$here/compare_models.py"
 "$bin/mypy" --config-file ../pyproject.toml --cache-dir "$work/mypy" onnx_tag
 
 # As a user gets it: the package with the program, which is built already.

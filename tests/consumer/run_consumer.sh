@@ -22,7 +22,7 @@ for query in 'layer=0 and component=query and op=MatMul' 'layer=0'; do
   cmp "$work/modules.txt" "$work/expected.txt"
 done
 # The example gives the bytes of the program.
-cmake -S "$here/../../examples/tag_in_cpp" -B "$work/example" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$work/tree" \
+cmake -S "$here/../../docs/examples/tag_in_cpp" -B "$work/example" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$work/tree" \
   >"$work/configure.log" || { cat "$work/configure.log"; exit 1; }
 cmake --build "$work/example" >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
 cp "$model" "$work/model.onnx"

@@ -133,7 +133,7 @@ TEST(DocsTest, TestsThatCommentsNameExist) {
   const std::regex sentence(R"(Tested by ((?:[^.]|\.(?!\s))*)\.)");
   const std::regex file(R"([A-Za-z0-9_/]+\.(?:cc|py|sh))");
   std::size_t named = 0;
-  for (const char* const folder : {"src", "include", "bench", "tools"}) {
+  for (const char* const folder : {"src", "include", "tests/bench", "tools"}) {
     for (const auto& entry :
          fs::recursive_directory_iterator(kSource / folder)) {
       const std::string extension = entry.path().extension().string();
@@ -163,8 +163,8 @@ TEST(DocsTest, TestsThatCommentsNameExist) {
 
 // The documents that people read.
 std::vector<fs::path> Pages() {
-  std::vector<fs::path> pages = {"README.md", "CHANGELOG.md", "CONTRIBUTING.md",
-                                 "tools/README.md"};
+  std::vector<fs::path> pages = {"README.md", "CHANGELOG.md",
+                                 ".github/CONTRIBUTING.md", "tools/README.md"};
   for (const auto& entry : fs::recursive_directory_iterator(kSource / "docs")) {
     if (entry.path().extension() != ".md") continue;
     pages.push_back(entry.path().lexically_relative(kSource));
@@ -292,8 +292,8 @@ TEST(DocsTest, ReadmeShowsAPictureAndHowToInstallEarly) {
 
 // Agents find the skill by these lines; a wrapped paragraph is no front matter.
 TEST(DocsTest, TheSkillBeginsWithItsNameAndDescription) {
-  EXPECT_TRUE(
-      Text("SKILL.md").starts_with("---\nname: onnx-tag\ndescription: >-\n  "));
+  EXPECT_TRUE(Text("python/onnx_tag/SKILL.md")
+                  .starts_with("---\nname: onnx-tag\ndescription: >-\n  "));
 }
 
 TEST(DocsTest, EveryHelpHasAGoldenAndFitsATerminal) {

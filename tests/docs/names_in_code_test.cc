@@ -1,5 +1,6 @@
 // No architecture and no list of operators in code: the program was founded on
-// that rule. What single classes, families and operators need is in data/.
+// that rule. What single classes, families and operators need is in
+// src/data.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,9 +23,9 @@ const fs::path kRepository = ONNX_TAG_SOURCE;
 
 using Words = std::set<std::string>;
 
-// The lines of a file of data/ that are no comments.
+// The lines of a file of src/data that are no comments.
 std::vector<std::string> Rows(const std::string& file) {
-  std::istringstream text(ReadFile((kRepository / "data" / file).string()));
+  std::istringstream text(ReadFile((kRepository / "src/data" / file).string()));
   std::vector<std::string> rows;
   for (std::string line; std::getline(text, line);) {
     if (!line.empty() && line[0] != '#') rows.push_back(line);

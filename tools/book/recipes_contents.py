@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Prints what data/recipes.txt holds, as the table of docs/how/recipes-format.md: recordings by library and exporter.
+"""Prints what src/data/recipes.txt holds, as the table of docs/how/recipes-format.md: recordings by library and exporter.
 
-    python tools/book/recipes_contents.py [data/recipes.txt]
+    python tools/book/recipes_contents.py [src/data/recipes.txt]
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RECORDING = re.compile(r"(\w+)-([\d.]+)-(.+)-(\w+)$")
 
 
 def main() -> None:
-    path = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else HERE.parents[1] / "data" / "recipes.txt"
+    path = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else HERE.parents[1] / "src" / "data" / "recipes.txt"
     counts: Dict[Tuple[str, str], Counter[str]] = collections.defaultdict(collections.Counter)
     families: Dict[Tuple[str, str], Set[str]] = collections.defaultdict(set)
     programs = roots = 0

@@ -3,7 +3,7 @@
 
     python tools/book/record_recipes.py OUT --all ENVIRONMENTS [--until HH:MM]
     python tools/book/record_recipes.py OUT --library NAME [--exporter ts17|st17|ts14|dyn]... [--only GLOB]
-    python tools/book/record_recipes.py OUT --failures data/recipes_failures.txt
+    python tools/book/record_recipes.py OUT --failures src/data/recipes_failures.txt
 
 --all makes everything that recipe_plan.py lists, in its order, with the Python of ENVIRONMENTS/<environment>/bin;
 --environments makes these folders. Without --all, one library is recorded with the Python that runs this.
@@ -140,7 +140,7 @@ def record_all(args: argparse.Namespace) -> None:
 
 
 def write_failures(out: pathlib.Path, target: pathlib.Path) -> None:
-    lines = ["# Models that could not be recorded for data/recipes.txt: family, recording, reason.",
+    lines = ["# Models that could not be recorded for src/data/recipes.txt: family, recording, reason.",
              "# Made by tools/book/record_recipes.py; do not edit."]
     lines += ["\t".join((*key, why)) for key, why in sorted(failures_of(out).items())]
     target.write_text("\n".join(lines) + "\n")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sizes of data/catalogue.txt, and a test of its text: read back, written again, and held against dumped models.
+"""Sizes of src/data/catalogue.txt, and a test of its text: read back, written again, and held against dumped models.
 
     python tools/catalogue/check_catalogue.py [CATALOGUE] [--work DIR] [--sample N]
 
@@ -120,7 +120,7 @@ class Holder:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("catalogue", nargs="?", type=pathlib.Path, default=HERE.parents[1] / "data" / "catalogue.txt")
+    parser.add_argument("catalogue", nargs="?", type=pathlib.Path, default=HERE.parents[1] / "src" / "data" / "catalogue.txt")
     parser.add_argument("--work", type=pathlib.Path, help="folder of the dumps")
     parser.add_argument("--sample", type=int, default=50)
     arguments = parser.parse_args()

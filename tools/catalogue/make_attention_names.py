@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Counts how attention modules are called beside the norm applied before them.
 
-    make_attention_names.py TRANSFORMERS_SOURCE > data/attention_names.txt
+    make_attention_names.py TRANSFORMERS_SOURCE > src/data/attention_names.txt
 
 In a bias-free model whose scopes are gone, no name of the attention is left: the
 weights were transposed and renamed. What is left are the norms of the layer, and

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes data/catalogue.txt: for every module class of the model libraries, which attribute holds which class.
+"""Makes src/data/catalogue.txt: for every module class of the model libraries, which attribute holds which class.
 
     python tools/catalogue/make_catalogue.py --dump LIBRARY... --work DIR       in an environment with that library
     python tools/catalogue/make_catalogue.py --merge --work DIR [--out DIR]     in any Python
@@ -35,7 +35,7 @@ def merge(work: pathlib.Path, out: pathlib.Path) -> None:
         if tree.library != "sources":
             for name, reason in tree.failures:
                 failures[tree.library, name].setdefault(reason, []).append(tree.version)
-    lines = ["# Models that could not be built for data/catalogue.txt: library, versions, model, reason.",
+    lines = ["# Models that could not be built for src/data/catalogue.txt: library, versions, model, reason.",
              "# Made by tools/catalogue/make_catalogue.py; do not edit."]
     for (library, name), reasons in sorted(failures.items()):
         for reason, versions in sorted(reasons.items()):
@@ -50,7 +50,7 @@ def main() -> None:
                         help=", ".join(LIBRARIES))
     parser.add_argument("--merge", action="store_true", help="write the catalogue from the dumps")
     parser.add_argument("--work", type=pathlib.Path, required=True, help="folder of the dumps, outside the repository")
-    parser.add_argument("--out", type=pathlib.Path, default=HERE.parents[1] / "data", help="folder of the catalogue")
+    parser.add_argument("--out", type=pathlib.Path, default=HERE.parents[1] / "src" / "data", help="folder of the catalogue")
     arguments = parser.parse_args()
     for library in arguments.dump:
         from catalogue.catalogue_dump import dump_library

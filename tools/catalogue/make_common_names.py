@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes data/common_names.txt: the names that say little about whose model a file is.
+"""Makes src/data/common_names.txt: the names that say little about whose model a file is.
 
-  tools/catalogue/make_common_names.py PLAIN... > data/common_names.txt
+  tools/catalogue/make_common_names.py PLAIN... > src/data/common_names.txt
 
 PLAIN: folders with NET/classes.json (module -> class), one for each plain network that no library ships. A name is an attribute
 with the attribute that its owner has: `attn.qkv`; `.norm` in a model itself; `*` is any list index. It is common if a plain network
@@ -57,7 +57,7 @@ def names_of_network(modules: Dict[str, str]) -> Set[Name]:
 
 def main() -> None:
     root = pathlib.Path(__file__).parents[2]
-    catalogue = catalogue_format.read((root / "data/catalogue.txt").read_text(encoding="utf-8"))
+    catalogue = catalogue_format.read((root / "src/data/catalogue.txt").read_text(encoding="utf-8"))
     libraries = names_of_libraries(catalogue)
     networks = [names_of_network(json.loads(path.read_text(encoding="utf-8")))
                 for folder in sys.argv[1:] for path in sorted(pathlib.Path(folder).glob("*/classes.json"))]

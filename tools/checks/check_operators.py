@@ -1,4 +1,4 @@
-"""Compares data/operators.txt with all operators that the installed onnx package defines, and their shapes with its examples.
+"""Compares src/data/operators.txt with all operators that the installed onnx package defines, and their shapes with its examples.
 
     python tools/checks/check_operators.py build/shapes [--verbose]
 
@@ -21,7 +21,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-TABLE = pathlib.Path(__file__).resolve().parents[2] / "data" / "operators.txt"
+TABLE = pathlib.Path(__file__).resolve().parents[2] / "src" / "data" / "operators.txt"
 EXCEPT = {
     **{f"ai.onnx.preview.training.{name}": "trains: no model that is run has it"
        for name in ("Adagrad", "Adam", "Gradient", "Momentum")},

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the pages of the site and mkdocs.yml out of docs/ and the program: called by scripts/site.sh.
+"""Makes the pages of the site and mkdocs.yml out of docs/ and the program: called by tools/site/site.sh.
 
     python3 tools/site/make_pages.py ONNX_TAG OUT_DIR [PAGE_FOLDER]
 

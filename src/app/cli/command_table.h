@@ -1,5 +1,5 @@
-// The table of commands, which the build makes from data/commands.txt: lookup,
-// help and "did you mean" use it.
+// The table of commands, which the build makes from src/data/commands.txt:
+// lookup, help and "did you mean" use it.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// The functions that data/commands.txt names: what options make of their words,
-// and which options go together.
+// The functions that src/data/commands.txt names: what options make of their
+// words, and which options go together.
 #include "app/commands/commands.h"
 
 #include <algorithm>

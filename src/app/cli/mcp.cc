@@ -35,7 +35,7 @@ struct Argument {
   std::string help;
 };
 
-// data/commands.txt says which commands are tools.
+// src/data/commands.txt says which commands are tools.
 struct Tool {
   std::string_view name;  // of the command
   std::string_view help;

@@ -1,7 +1,7 @@
 // The options of a command, one row each: parsing, --help, man pages and
 // completion read the rows.
 //
-// data/commands.txt lists them, and the build makes these calls from it:
+// src/data/commands.txt lists them, and the build makes these calls from it:
 //
 //   parser.Row({"MODEL", "", "an ONNX file", true}, options.model);
 //   parser.Row({"--strict", "", "refuse tags of low confidence", false},
@@ -37,7 +37,7 @@ struct HelpWanted {};
 // valid word; `what` is for the message: "format".
 std::size_t Choose(std::string_view what, std::string_view word, Choices words);
 
-// A row as data/commands.txt has it.
+// A row as src/data/commands.txt has it.
 struct RowText {
   std::string_view names;  // separated by commas
   std::string value;

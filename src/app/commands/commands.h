@@ -119,7 +119,7 @@ struct QueryOptions : TaggedModelOptions {
 };
 Result RunQuery(const QueryOptions& options, Terminal& terminal);
 
-// A tool that `select` writes for: data/select_tools.txt.
+// A tool that `select` writes for: src/data/select_tools.txt.
 struct SelectTool {
   std::string_view name;
   std::map<std::string_view, std::string> rows = {};

@@ -120,7 +120,7 @@ class JsonReporter : public Reporter {
 };
 
 // ---------------------------------------------------------------- CI
-// A format of data/ci_formats.txt.
+// A format of src/data/ci_formats.txt.
 class CiReporter : public Reporter {
  public:
   CiReporter(std::string_view format, Terminal& terminal)

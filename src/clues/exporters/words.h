@@ -1,4 +1,4 @@
-// Words by which exporters and tools are known: data/exporter_words.txt.
+// Words by which exporters and tools are known: src/data/exporter_words.txt.
 #pragma once
 
 #include "base/word_list.h"

@@ -21,7 +21,7 @@ struct RunStep {
   std::string_view module;  // dotted path
   std::string_view name;    // of an FX node
   TracebackId traceback = kNo<TracebackId>;  // of its first operation
-  bool known = false;      // its operation is in data/torch_ops.txt
+  bool known = false;      // its operation is in src/data/torch_ops.txt
   bool is_module = false;  // all that a module does, not one operation
   bool depends_on_input = false;
   bool has_shape = false;

@@ -1,4 +1,4 @@
-// The ONNX operators that a PyTorch operation becomes: data/torch_ops.txt.
+// The ONNX operators that a PyTorch operation becomes: src/data/torch_ops.txt.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct TorchPattern {
 
 class TorchOps {
  public:
-  // `text` is data/torch_ops.txt without its comments, and outlives this.
+  // `text` is src/data/torch_ops.txt without its comments, and outlives this.
   explicit TorchOps(std::string_view text);
 
   // Null if the operation is not known.

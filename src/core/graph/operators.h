@@ -1,4 +1,4 @@
-// What is true of every operator: data/operators.txt, compiled in.
+// What is true of every operator: src/data/operators.txt, compiled in.
 //
 //   const Operators ops(model);
 //   if (ops.Is(node, OpKind::kProduct)) ...

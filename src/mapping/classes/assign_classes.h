@@ -13,7 +13,7 @@ namespace onnx_tag {
 // What classes may rest on besides the file and recordings.
 struct ClassKnowledge {
   bool catalogue = true;    // classes of libraries, also from the recipe book
-  std::string_view hidden;  // a family or a library to ignore (bench/)
+  std::string_view hidden;  // a family or a library to ignore (tests/bench)
 };
 
 // Sets the classes of `tagging.modules`, `tagging.facts` and `tagging.root`.

@@ -126,7 +126,7 @@ struct ModuleUses {
 };
 
 // By module of a norm: the usual module of the attention beside it, from
-// data/attention_names.txt.
+// src/data/attention_names.txt.
 using AttentionGuesses = std::unordered_map<std::uint32_t, ModuleId>;
 
 // All facts. What several steps, rungs or layers take by itself is a type that

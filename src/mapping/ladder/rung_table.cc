@@ -4,7 +4,7 @@
 // A strategy runs its rungs in the order of their kinds, and rungs of one kind
 // in the order of this table. So no tag rests on a weaker kind than another
 // claim on the same node.
-// bench/ablation.cc measures what the mapping loses without each rung.
+// tests/bench/ablation.cc measures what the mapping loses without each rung.
 
 #include "base/lists.h"
 #include "mapping/ladder/ladder.h"

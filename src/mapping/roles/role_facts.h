@@ -75,7 +75,7 @@ struct RoleFacts {
   RoleLookup words;
   IdVector<NodeId, std::uint8_t> data_inputs;  // 0, 1, or 2 for more
 
-  // By operation, each once: the lines of data/roles.txt.
+  // By operation, each once: the lines of src/data/roles.txt.
   std::vector<std::vector<std::uint16_t>> op_lines;
   IdVector<NodeId, std::uint16_t> node_op;
   IdVector<NodeId, std::uint8_t> flow;

@@ -1,4 +1,4 @@
-// Looks up words in data/roles.txt.
+// Looks up words in src/data/roles.txt.
 #pragma once
 
 #include <array>
@@ -70,7 +70,7 @@ inline Meaning Of(RoleType type, Component component = Component::kNone) {
 
 enum class RoleSubject : std::uint8_t { kName, kClass, kOp, kOwn };
 
-// One line of data/roles.txt; that file describes each part.
+// One line of src/data/roles.txt; that file describes each part.
 struct RoleLine {
   struct Around {
     RoleType type = RoleType::kOther;

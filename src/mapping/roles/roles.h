@@ -1,9 +1,9 @@
 // Finds the role of each tagged node: type, component, kind of attention,
 // layer.
 //
-// The role follows from the path and class of the module (data/roles.txt), the
-// operator, and the use of its result. tests/mapping/roles/README.md lists the
-// rules in order.
+// The role follows from the path and class of the module (src/data/roles.txt),
+// the operator, and the use of its result. tests/mapping/roles/README.md lists
+// the rules in order.
 #pragma once
 
 #include "core/graph/graph_facts.h"

@@ -84,7 +84,7 @@ struct Rules {
   std::vector<Rule> rules;
   std::map<std::string, std::vector<AddedMember>, std::less<>> classes;
   std::vector<std::string> exceptions;  // more torch.nn classes kept in tags
-  std::string vocabulary;  // lines as in data/roles.txt, with precedence
+  std::string vocabulary;  // lines as in src/data/roles.txt, with precedence
 };
 
 // Throws Error(kUsage) with line and column. `file` is for messages.

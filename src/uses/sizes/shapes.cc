@@ -21,7 +21,7 @@ constexpr std::size_t kSmallWork = 1'000'000;  // bytes
 
 constexpr std::size_t kMostContradictions = 100;
 
-// The domains whose operators data/operators.txt describes.
+// The domains whose operators src/data/operators.txt describes.
 bool IsDescribed(std::string_view domain) {
   return domain.empty() || domain == "ai.onnx.ml" ||
          domain.starts_with("ai.onnx.preview") ||

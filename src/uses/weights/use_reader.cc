@@ -21,7 +21,7 @@ constexpr int kMaxSteps = 16;
 using Row = std::vector<std::string_view>;
 
 // Names of parameters that only a class or a place tells: the rows of
-// data/weight_names.txt, by their first words.
+// src/data/weight_names.txt, by their first words.
 const std::vector<Row>& RowsAt(std::string_view place) {
   static const auto rows = [] {
     std::map<std::string_view, std::vector<Row>> by_place;

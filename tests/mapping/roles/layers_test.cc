@@ -1,4 +1,4 @@
-// The layer rule, and the reader of data/roles.txt.
+// The layer rule, and the reader of src/data/roles.txt.
 #include <gtest/gtest.h>
 
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// The recipe book in memory: the contents of data/recipes.txt.
+// The recipe book in memory: the contents of src/data/recipes.txt.
 //
 // A program has the operations of one module in order: its own tokens,
 // constants and shape arithmetic, and calls of other modules. Programs refer to

@@ -1,4 +1,4 @@
-// How names are written in data/recipes.txt.
+// How names are written in src/data/recipes.txt.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Reads data/recipes.txt. It is our own file: what is wrong in it ends the
+// Reads src/data/recipes.txt. It is our own file: what is wrong in it ends the
 // build, with the line.
 #include <charconv>
 

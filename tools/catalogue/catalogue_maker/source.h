@@ -1,4 +1,4 @@
-// The catalogue's text, data/catalogue.txt, as its maker writes it
+// The catalogue's text, src/data/catalogue.txt, as its maker writes it
 // (docs/how/catalogue-format.md).
 #pragma once
 
@@ -78,7 +78,7 @@ struct Source {
 // Throws Error(kInput) with the line's number where the text is malformed.
 Source ReadSource(std::string_view text);
 
-// Adds the published sizes of data/published_sizes.txt.
+// Adds the published sizes of src/data/published_sizes.txt.
 void ReadSizes(std::string_view text, Source& source);
 
 // The flat table that `Table` reads.

@@ -1,5 +1,5 @@
 // Selections in the words of other tools: what each tool wants to know of a
-// node, under which key, and what is around it: data/select_tools.txt.
+// node, under which key, and what is around it: src/data/select_tools.txt.
 //
 // These tools ignore names that they do not know. So a selection has only names
 // that the tool can use, and everything else is an obstacle.

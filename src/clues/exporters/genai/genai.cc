@@ -51,7 +51,8 @@ std::string_view GenaiOwner(std::string_view parameter) {
 }  // namespace onnx_tag::hierarchy
 
 // The onnxruntime-genai builder names nodes by hand, with the same words for
-// every architecture. data/genai_names.txt has the modules that they stand for.
+// every architecture. src/data/genai_names.txt has the modules that they stand
+// for.
 namespace onnx_tag {
 namespace {
 

@@ -27,7 +27,7 @@ enum class Effect : std::uint8_t {
 constexpr std::array<std::string_view, 7> kEffectNames = {
     "none", "quantizer", "scale", "cast", "fused", "module", "moduleScale"};
 
-// What must be left for a suffix to be one: data/exporter_words.txt.
+// What must be left for a suffix to be one: src/data/exporter_words.txt.
 enum class Rest : std::uint8_t {
   kAny,
   kSlash,
@@ -51,7 +51,7 @@ struct Rule {
 // such a name meets two or three of them.
 class SuffixTable {
  public:
-  // `list` is of data/exporter_words.txt; the shared suffixes are added.
+  // `list` is of src/data/exporter_words.txt; the shared suffixes are added.
   explicit SuffixTable(std::string_view list) {
     heads_.fill(kEnd);
     Add("shared");

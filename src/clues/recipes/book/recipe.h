@@ -64,7 +64,7 @@ struct RecordedToken {
 };
 
 struct Recipe {
-  std::string family;    // "bert"; bench/ removes whole families
+  std::string family;    // "bert"; tests/bench removes whole families
   std::string exporter;  // "torchscript 17", "dynamo": for people
   std::string version;   // of the library the model is from: for people
   // Plain torch.nn code that belongs to no library: authors choose the names.
@@ -81,7 +81,7 @@ struct Recipe {
   bool operator==(const Recipe&) const = default;
 };
 
-// What a label says in an alignment: data/labels.txt.
+// What a label says in an alignment: src/data/labels.txt.
 enum class Weight : std::uint8_t { kLight, kMiddle, kHeavy };
 
 struct LabelFacts {

@@ -1,4 +1,4 @@
-// data/class_rules.txt: what the program knows about classes besides the
+// src/data/class_rules.txt: what the program knows about classes besides the
 // catalogue. The file describes its rows.
 #pragma once
 
@@ -59,7 +59,7 @@ constexpr std::array<std::string_view, 10> kTraitNames = {
 LeafKind KindOf(std::string_view class_name);
 bool Is(LeafKind kind, Trait trait);
 
-// A set of the operators that data/class_rules.txt names.
+// A set of the operators that src/data/class_rules.txt names.
 using OperatorSet = std::uint64_t;
 
 // The set of one operator. An operator that the file does not name counts as

@@ -11,7 +11,7 @@
 namespace onnx_tag::catalogue {
 namespace {
 
-// A name that data/common_names.txt lacks is in at most so many libraries.
+// A name that src/data/common_names.txt lacks is in at most so many libraries.
 constexpr double kRare = 2;
 
 class Weights {

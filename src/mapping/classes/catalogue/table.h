@@ -100,7 +100,7 @@ class Table {
   Parts<View> parts_;
 };
 
-// The table made from data/catalogue.txt.
+// The table made from src/data/catalogue.txt.
 const Table& BuiltIn();
 
 // The version of a library that was current when a file was exported. It is a

@@ -1,5 +1,6 @@
-// The rules that data/operators.txt names for operators: how the shapes, types
-// and costs of a node follow from what it reads. shape=gemm is shape::Gemm.
+// The rules that src/data/operators.txt names for operators: how the shapes,
+// types and costs of a node follow from what it reads. shape=gemm is
+// shape::Gemm.
 #pragma once
 
 #include <optional>

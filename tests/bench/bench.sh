@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Measures `onnx-tag tag --no-sidecar` beside cp, protobuf and Python's onnx on models it makes itself.
 #
-#   scripts/bench-batch.sh          many small files, with -j 1 and -j 2
-#   scripts/bench.sh [MODEL...]     bert_tiny scoped_1e5 scoped_1e6 modules_1e5 modules_1e6 unscoped_1e5 weights constant external; default: all
+#   tests/bench/bench-batch.sh          many small files, with -j 1 and -j 2
+#   tests/bench/bench.sh [MODEL...]     bert_tiny scoped_1e5 scoped_1e6 modules_1e5 modules_1e6 unscoped_1e5 weights constant external; default: all
 #
 # Needs 4 GB of disk in build/bench and, for the peers, 7 GB of memory. RUNS=5 is how often each command runs; the
 # commands take turns. Python's onnx is that of PYTHON, by default of the environment of the client tests, else python3;
 # where it cannot be imported its rows are left out. The table is printed and kept in build/bench/results.md.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 . scripts/setup.sh build
 
 configure release -DONNX_TAG_BENCH=ON

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Unpacks the libraries that a build for another system compiles itself: cmake/OnnxTagCross.cmake reads them.
 #
-#   scripts/libraries.sh FOLDER
+#   tools/release/libraries.sh FOLDER
 #
 # Does nothing if FOLDER is complete.
 set -euo pipefail

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# scripts/fuzz.sh [SECONDS [TARGET...]]: runs every fuzz target, or those named, for SECONDS each (default 60).
+# tests/fuzz/fuzz.sh [SECONDS [TARGET...]]: runs every fuzz target, or those named, for SECONDS each (default 60).
 #
 # Builds the preset `fuzz` where that is needed. What a target finds interesting is kept in build-fuzz/corpus/TARGET; after the
 # run the corpus is merged: files that add no coverage go. Prints seconds, executions and coverage of each target; a crash is
 # kept in build-fuzz/crashes and makes the script fail. Put a fixed crash into tests/fuzz/corpus/TARGET: ctest replays it.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 seconds=${1:-60}
 shift || true
 targets=("$@")

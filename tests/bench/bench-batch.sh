@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Measures `onnx-tag tag` over many small files: -j 1, -j 2 and a Python loop that loads and saves, in turns.
 #
-#   scripts/bench-batch.sh [FILES]     default 10,000 copies of a model of 100 nodes
+#   tests/bench/bench-batch.sh [FILES]     default 10,000 copies of a model of 100 nodes
 #
-# RUNS=5 is how often each runs; medians are printed. Python's onnx is that of PYTHON, as in scripts/bench.sh; it does
+# RUNS=5 is how often each runs; medians are printed. Python's onnx is that of PYTHON, as in tests/bench/bench.sh; it does
 # PYTHON_FILES (500) of them. On a machine with other work the CPU column tells more than the clock. Where the models
 # are is WORK, by default build/bench/batch; what is written goes there, too, and is removed before each run.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 program=${PROGRAM:-build/onnx-tag}
 files=${1:-10000}
 runs=${RUNS:-5}

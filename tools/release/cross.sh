@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Builds onnx-tag for other systems on this machine, with zig (clang) from PyPI and libraries from Debian.
 #
-#   scripts/cross.sh TARGET...
-#   scripts/cross.sh aarch64-windows x86_64-windows aarch64-macos x86_64-macos x86_64-linux aarch64-linux
+#   tools/release/cross.sh TARGET...
+#   tools/release/cross.sh aarch64-windows x86_64-windows aarch64-macos x86_64-macos x86_64-linux aarch64-linux
 #
 # The programs are build/cross/TARGET/onnx-tag, on Windows onnx-tag.exe. Options for CMake: ONNX_TAG_CROSS_OPTIONS, for
 # the build ONNX_TAG_CROSS_TARGETS (default: onnx-tag). A program is one file: protobuf's lite runtime and the C++
 # library are inside, on Linux and Windows the C library or its rest, too.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 . scripts/setup.sh build
 
 work=$PWD/build/cross
@@ -24,7 +24,7 @@ fi
 export ZIG_GLOBAL_CACHE_DIR=${ZIG_GLOBAL_CACHE_DIR:-$work/zig} ZIG_LOCAL_CACHE_DIR=${ZIG_LOCAL_CACHE_DIR:-$work/zig}
 
 libraries=$work/libraries
-scripts/libraries.sh "$libraries"
+tools/release/libraries.sh "$libraries"
 
 # The tables of the catalogue and of the recipe book are the same on every system.
 configure release -DBUILD_TESTING=OFF -DONNX_TAG_BENCH=OFF -B "$work/host"

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # The steps of action.yml, for a runner with nothing but the action's folder and apt.
 #
-#   scripts/action.sh key        prints a hash of the sources, the key of the cache
-#   scripts/action.sh install    puts onnx-tag on the PATH of later steps: VERSION from the package index, or without VERSION
+#   tools/release/action.sh key        prints a hash of the sources, the key of the cache
+#   tools/release/action.sh install    puts onnx-tag on the PATH of later steps: VERSION from the package index, or without VERSION
 #                                the cached or newly compiled program of this folder
-#   scripts/action.sh run        tags MODELS (files and globs, one a line) with ARGUMENTS (words, quoted as in a shell)
+#   tools/release/action.sh run        tags MODELS (files and globs, one a line) with ARGUMENTS (words, quoted as in a shell)
 #
 # Inputs arrive as variables: the text of a workflow is never a command.
 set -euo pipefail
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 build=$root/build/action
 
 fail() {
@@ -19,7 +19,7 @@ fail() {
 case ${1:-} in
   key)
     cd "$root"
-    find CMakeLists.txt CMakePresets.json cmake data include python/onnx_tag/_version.py src third_party \
+    find CMakeLists.txt CMakePresets.json cmake include python/onnx_tag/_version.py src third_party \
       tools/book/book_maker tools/catalogue/catalogue_maker web/dist -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c 1-16
     ;;
   install)
@@ -55,7 +55,7 @@ case ${1:-} in
     onnx-tag tag --format github "${arguments[@]}" -- "${files[@]}"
     ;;
   *)
-    echo "usage: scripts/action.sh key|install|run" >&2
+    echo "usage: tools/release/action.sh key|install|run" >&2
     exit 2
     ;;
 esac

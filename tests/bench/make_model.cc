@@ -1,4 +1,4 @@
-// Makes the models that scripts/bench.sh measures.
+// Makes the models that tests/bench/bench.sh measures.
 //
 //   make_model KIND NODES FILE
 //

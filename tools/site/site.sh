@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Builds the site: static pages of docs/, the help of each command, the figures, and the page that maps a dropped file.
 #
-#   scripts/site.sh [OUT_DIR] [ONNX_TAG]        default: build/site, build/onnx-tag
+#   tools/site/site.sh [OUT_DIR] [ONNX_TAG]        default: build/site, build/onnx-tag
 #
 # The result is OUT_DIR/site; any web server can serve it. Needs Python and the packages of tools/site/requirements.txt,
 # which it installs into OUT_DIR/venv. If emscripten is installed, web/build_page.sh makes the page in the browser beside
 # ONNX_TAG; ONNX_TAG_PAGE names a page made elsewhere. Without either, the site has no "try it", and a line says so. A broken
 # link or a page in no section is an error.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 out=$(realpath -m "${1:-build/site}")
 tool=$(realpath -m "${2:-build/onnx-tag}")
 build=$(dirname "$tool")

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Runs the hermetic tests of the Windows program; says what passed, what was skipped and what failed.
 #
-#   scripts/windows-tests.sh [TARGET] [TEST...]
-#   scripts/windows-tests.sh                                          all of them, for this machine's processor
-#   scripts/windows-tests.sh aarch64-windows io_test commands_test
+#   tools/release/windows-tests.sh [TARGET] [TEST...]
+#   tools/release/windows-tests.sh                                          all of them, for this machine's processor
+#   tools/release/windows-tests.sh aarch64-windows io_test commands_test
 #
 # TARGET is x86_64-windows or aarch64-windows. On Linux the script builds the tests and runs them under wine (Debian's
 # packages wine and wine64), which needs a machine of TARGET's processor; on Windows it runs what was built. The output of
 # each is build/cross/TARGET/said/TEST.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 here=$(uname -m)-windows
 target=$here
 case ${1:-} in *-windows)
@@ -25,7 +25,7 @@ if [ "${OS:-}" != Windows_NT ]; then
   [ "$target" = "$here" ] || { echo "windows-tests.sh: wine cannot run $target here, only $here" >&2; exit 2; }
   command -v wine >/dev/null ||
     { echo "windows-tests.sh: wine is not installed: apt-get install wine wine64" >&2; exit 2; }
-  ONNX_TAG_CROSS_OPTIONS=-DBUILD_TESTING=ON ONNX_TAG_CROSS_TARGETS="onnx-tag ${tests[*]}" scripts/cross.sh "$target"
+  ONNX_TAG_CROSS_OPTIONS=-DBUILD_TESTING=ON ONNX_TAG_CROSS_TARGETS="onnx-tag ${tests[*]}" tools/release/cross.sh "$target"
   export WINEPREFIX=$PWD/$programs/wine WINEDEBUG=-all
   unset DISPLAY
   runner=(wine)

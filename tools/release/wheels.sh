@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # Makes the source archive and the wheels of onnx-tag for six platforms, and checks them.
 #
-#   scripts/wheels.sh [PLATFORM...]
+#   tools/release/wheels.sh [PLATFORM...]
 #
-#   scripts/wheels.sh                                 all six
-#   scripts/wheels.sh windows_arm64 macos_x86_64      some: linux_ or windows_ or macos_, then x86_64, aarch64 or arm64
+#   tools/release/wheels.sh                                 all six
+#   tools/release/wheels.sh windows_arm64 macos_x86_64      some: linux_ or windows_ or macos_, then x86_64, aarch64 or arm64
 #
-# The wheel of this machine's Linux has a static program made by g++; scripts/cross.sh makes the others with zig. The
+# The wheel of this machine's Linux has a static program made by g++; tools/release/cross.sh makes the others with zig. The
 # same commit gives the same bytes. Needs python3 with venv, and PyPI for the tools. The results are in
 # build/wheels/dist.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 . scripts/setup.sh build
 
 work=$PWD/build/wheels
@@ -56,7 +56,7 @@ for platform in "${platforms[@]}"; do
 done
 if [ ${#cross[@]} -gt 0 ]; then
   step "programs for ${cross[*]}"
-  scripts/cross.sh "${cross[@]}"
+  tools/release/cross.sh "${cross[@]}"
 fi
 
 step "tools"
@@ -117,7 +117,7 @@ for wheel in "$work/dist"/*"musllinux_1_1_$(uname -m).whl"; do
   (
     model=$PWD/tests/models/bert_tiny/model.onnx
     PATH=$work/try/bin:/usr/bin:/bin
-    scripts/try.sh onnx-tag
+    tools/release/try.sh onnx-tag
     cd "$work/try"
     onnx-tag --version | grep -Fx "onnx-tag $version"
     [ -s share/man/man1/onnx-tag.1 ] && [ -s share/bash-completion/completions/onnx-tag ]

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Uses a program as a user would: scripts/try.sh PROGRAM
+# Uses a program as a user would: tools/release/try.sh PROGRAM
 #
 # Tags a model under a name in Cyrillic and in a folder with a path of 300 characters, strips it and compares the bytes.
 # Works with bash on Linux, macOS and Windows.
 set -euo pipefail
 program=$1
 case $program in */*) program=$(cd "$(dirname "$program")" && pwd)/$(basename "$program") ;; esac
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 model=$PWD/tests/models/bert_tiny/model.onnx
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

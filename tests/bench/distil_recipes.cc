@@ -1,5 +1,5 @@
-// distil_recipes RECIPES OUT [BOOK]: makes data/recipes.txt from a folder of
-// exports with known answers, <family>/<recipe>.onnx beside
+// distil_recipes RECIPES OUT [BOOK]: makes src/data/recipes.txt from a folder
+// of exports with known answers, <family>/<recipe>.onnx beside
 // <recipe>.truth.tsv, as tools/book/record_recipes.py writes them. With BOOK,
 // adds them to that book: recordings of all families take a day.
 //

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tags a zoo of ONNX models with Spark and keeps every node as a row of a table.
 
-    spark-submit examples/spark_tag.py --models LIST|FOLDER --out TABLES [--onnx-tag PROGRAM] [--partitions N]
+    spark-submit docs/examples/spark_tag.py --models LIST|FOLDER --out TABLES [--onnx-tag PROGRAM] [--partitions N]
 
 LIST has a path per line; a folder is searched for *.onnx. Each partition starts the program once and hands it all
 paths. Written as Parquet: TABLES/nodes (a row per node, as in the sidecar, with the model's `path`), TABLES/files

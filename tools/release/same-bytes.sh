@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Lets the programs of two systems do the same work and compares every byte that they write.
 #
-#   scripts/same-bytes.sh PROGRAM OTHER MODEL...
+#   tools/release/same-bytes.sh PROGRAM OTHER MODEL...
 #   export WINEDEBUG=-all
-#   scripts/same-bytes.sh $PWD/build/onnx-tag "wine $PWD/build/cross/x86_64-windows/onnx-tag.exe" $PWD/models/*.onnx
+#   tools/release/same-bytes.sh $PWD/build/onnx-tag "wine $PWD/build/cross/x86_64-windows/onnx-tag.exe" $PWD/models/*.onnx
 #
 # Paths must be absolute: each program runs in a folder of its own.
 # The models get names in Cyrillic in a folder with a path of 300 characters. Each program maps them as a batch, in place

@@ -3,14 +3,14 @@
 # release. On two cores 913 of 939 tests take 12 minutes. The other 26 take much longer; to leave them out, add
 #   -E 'RewriteLaws|RandomShort|KillTest|NoInputIsEver|HoldForEvery|Properties|SpansOfAny|OfTwoWriters|OnlyIo|DeepChain|100000|ci_'
 #
-#   scripts/cross-x86_64.sh [--program] [ctest arguments]
+#   tools/release/cross-x86_64.sh [--program] [ctest arguments]
 #
 #   --program     build build-x86_64/onnx-tag only
 #
 # For Debian, as root: it installs a cross compiler and amd64 libraries, and tells the kernel to run x86-64 programs with
 # qemu. Best done in a chroot or container, since amd64 packages may replace some of the machine's own.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 
 if [ "$(uname -m)" = x86_64 ]; then
   echo "cross-x86_64.sh: this is x86-64: use scripts/test.sh" >&2

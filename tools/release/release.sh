@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Makes everything of a release from the tag of the version, and says what a person must still do.
 #
-#   scripts/release.sh [--dry-run]
+#   tools/release/release.sh [--dry-run]
 #
 # The version is the one in python/onnx_tag/_version.py; the checkout must be clean and have the tag v<version>. Makes the
-# wheels and the source archive (scripts/wheels.sh), the .deb and the tarball (scripts/packages.sh), the site
-# (scripts/site.sh), the notes and SHA256SUMS in build/release/<version>. --dry-run only checks and lists.
+# wheels and the source archive (tools/release/wheels.sh), the .deb and the tarball (tools/release/packages.sh), the site
+# (tools/site/site.sh), the notes and SHA256SUMS in build/release/<version>. --dry-run only checks and lists.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 dry_run=
 [ "${1:-}" != --dry-run ] || dry_run=1
 version=$(sed -n 's/^__version__ = "\(.*\)"/\1/p' python/onnx_tag/_version.py)
@@ -41,12 +41,12 @@ if [ -n "$dry_run" ]; then
 fi
 rm -rf "$out"
 mkdir -p "$out"
-scripts/wheels.sh
+tools/release/wheels.sh
 . scripts/setup.sh build
 configure release
 cmake --build build --target onnx-tag
-scripts/site.sh build/site # with emscripten also the page in the browser, which the packages contain
-scripts/packages.sh
+tools/site/site.sh build/site # with emscripten also the page in the browser, which the packages contain
+tools/release/packages.sh
 cp build/wheels/dist/* build/packages/first/*.deb build/packages/first/*.tar.gz "$out/"
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$(git log -1 --format=%ct)" -C build/site -czf "$out/onnx-tag-$version-site.tar.gz" site
 printf '%s\n' "$notes" >"$out/notes.md"

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Makes the .deb and the tarball twice, from two build folders, compares the bytes, and checks the .deb with lintian.
 #
-#   scripts/packages.sh [BUILD_FOLDER]      default: two fresh builds below build/packages
+#   tools/release/packages.sh [BUILD_FOLDER]      default: two fresh builds below build/packages
 #
 # With BUILD_FOLDER (a release build) only the second build is made anew. The results are in build/packages.
 # If `web/build_page.sh build` made the page, the packages contain it.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 . scripts/setup.sh build
 
 work=$PWD/build/packages
