@@ -83,13 +83,23 @@ set(files @files@)
     target_link_libraries(onnx_tag_${layer} PUBLIC onnx_tag_${used})
   endforeach()
   target_link_libraries(onnx_tag_${layer} PRIVATE ${arg_LINK})
+  # The first layer that is compiled like this has the headers for the others.
+  set(precompiled base)
+  if(storey IN_LIST ONNX_TAG_UNOPTIMIZED)
+    target_compile_options(onnx_tag_${layer} PRIVATE -O0)
+    get_property(precompiled GLOBAL PROPERTY onnx_tag_unoptimized_headers)
+    if(NOT precompiled)
+      set(precompiled ${layer})
+      set_property(GLOBAL PROPERTY onnx_tag_unoptimized_headers ${layer})
+    endif()
+  endif()
   # Parsing the standard library was 70 % of the time to compile.
-  if(layer STREQUAL base)
-    target_precompile_headers(onnx_tag_base PRIVATE <algorithm> <array> <cstdint> <functional>
+  if(layer STREQUAL precompiled)
+    target_precompile_headers(onnx_tag_${layer} PRIVATE <algorithm> <array> <cstdint> <functional>
       <map> <memory> <optional> <span> <string> <string_view> <unordered_map> <utility> <vector>
       <fmt/core.h>)
   else()
-    target_precompile_headers(onnx_tag_${layer} REUSE_FROM onnx_tag_base)
+    target_precompile_headers(onnx_tag_${layer} REUSE_FROM onnx_tag_${precompiled})
   endif()
 endfunction()
 

@@ -2,7 +2,9 @@
 # Installs what is missing to build and test onnx-tag; does nothing, at once, when all is there.
 #
 #   scripts/setup.sh            what a build and the hermetic tests need
-#   scripts/setup.sh ci         and the clang tools, Python, node, java, shells and GNU parallel that .ci/run uses
+#   scripts/setup.sh lint       what scripts/lint.sh needs
+#   scripts/setup.sh ci         all that .ci/run uses: also the clang tools, Python, node and a browser
+#   scripts/setup.sh release    and what scripts/release-check.sh uses: clang-tidy, java, shells, man and GNU parallel
 #
 # The other scripts source it (`. scripts/setup.sh build`) and get configure() from it.
 
@@ -15,11 +17,14 @@ onnx_tag_needs=(
 )
 # What is left out without these: tests/bench/micro, the test against ONNX's own checker, peak memory in tests/bench/bench.sh.
 onnx_tag_wants=(libbenchmark-dev=benchmark/benchmark.h libonnx-dev=onnx/checker.h time=/usr/bin/time)
+onnx_tag_lint_needs=(clang-format-14=clang-format-14 python3-venv=python3)
 onnx_tag_ci_needs=(
-  clang-14=clang++-14 clang-format-14=clang-format-14 clang-tidy-14=clang-tidy-14
+  clang-14=clang++-14
   libclang-rt-14-dev=/usr/lib/llvm-14/lib/clang/14.0.6/include/sanitizer/asan_interface.h
-  ccache=ccache python3-venv=python3 nodejs=node npm=npm default-jre-headless=java parallel=parallel
-  zsh=zsh fish=fish man-db=man groff=groff chromium=chromium
+  ccache=ccache nodejs=node npm=npm chromium=chromium
+)
+onnx_tag_release_needs=(
+  clang-tidy-14=clang-tidy-14 default-jre-headless=java parallel=parallel zsh=zsh fish=fish man-db=man groff=groff
 )
 
 onnx_tag_is_there() {
@@ -34,11 +39,15 @@ onnx_tag_is_there() {
 onnx_tag_setup() {
   local group=${1:-build} entry missing=() wanted=() as_root=()
   local needs=("${onnx_tag_needs[@]}")
-  [ "$group" != ci ] || needs+=("${onnx_tag_ci_needs[@]}")
+  case $group in
+    lint) needs=("${onnx_tag_lint_needs[@]}") ;;
+    ci) needs+=("${onnx_tag_lint_needs[@]}" "${onnx_tag_ci_needs[@]}") ;;
+    release) needs+=("${onnx_tag_lint_needs[@]}" "${onnx_tag_ci_needs[@]}" "${onnx_tag_release_needs[@]}") ;;
+  esac
   for entry in "${needs[@]}"; do
     onnx_tag_is_there "${entry#*=}" || missing+=("${entry%%=*}")
   done
-  for entry in "${onnx_tag_wants[@]}"; do
+  [ "$group" = lint ] || for entry in "${onnx_tag_wants[@]}"; do
     onnx_tag_is_there "${entry#*=}" || wanted+=("${entry%%=*}")
   done
   [ ${#missing[@]} -gt 0 ] || [ ${#wanted[@]} -gt 0 ] || return 0

@@ -4,8 +4,8 @@
 #   scripts/tidy.sh [COMMIT]    default: HEAD~1; the twelve files with the most changed lines
 #   scripts/tidy.sh all         every file of src/: an hour on two cores
 #
-# Takes the compiler's options from build-asan, the build with clang, so that files of other systems are left out. .ci/run
-# runs it on the last commit.
+# Takes the compiler's options from build-asan, the build with clang, so that files of other systems are left out.
+# scripts/release-check.sh runs it on the last commit.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 of=('src/*.cc' ':!*_win32.cc' ':!*_macos.cc')

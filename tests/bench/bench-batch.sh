@@ -13,7 +13,7 @@ files=${1:-10000}
 runs=${RUNS:-5}
 work=${WORK:-build/bench/batch}
 python_files=${PYTHON_FILES:-500}
-python=${PYTHON:-build/clients/venv/bin/python}
+python=${PYTHON:-build-test/clients/venv/bin/python}
 [ -x "$(command -v "$python")" ] || python=python3
 "$python" -c 'import onnx' 2>/dev/null || python=
 

@@ -18,7 +18,7 @@ runs=${RUNS:-5}
 work=build/bench/models
 results=build/bench/results.md
 mkdir -p $work
-python=${PYTHON:-build/clients/venv/bin/python}
+python=${PYTHON:-build-test/clients/venv/bin/python}
 [ -x "$(command -v "$python")" ] || python=python3
 "$python" -c 'import onnx' 2>/dev/null || python=
 [ $# -gt 0 ] || set -- bert_tiny scoped_1e5 scoped_1e6 modules_1e5 modules_1e6 unscoped_1e5 weights constant external

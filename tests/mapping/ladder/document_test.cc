@@ -1,0 +1,44 @@
+// docs/how/how-it-works.md has the table of rungs.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "mapping/ladder/ladder.h"
+#include "support/temporary_folder.h"
+
+namespace onnx_tag::test {
+namespace {
+
+TEST(LadderDocumentTest, HowItWorksHasTheTableOfRungs) {
+  std::vector<std::string> described;
+  std::istringstream lines(
+      ReadFile(ONNX_TAG_TEST_FOLDER "/../docs/how/how-it-works.md"));
+  bool table = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("| rung | reads |")) table = true;
+    if (line.empty()) table = false;
+    if (table && line.starts_with("| `")) {
+      described.push_back(line.substr(0, line.rfind(" | ")));
+    }
+  }
+  std::vector<std::string> rungs;
+  for (const Rung& rung : AllRungs()) {
+    std::string parts;
+    for (std::size_t i = 0; i < kEvidencePartNames.size(); ++i) {
+      if ((rung.reads & 1U << i) == 0) continue;
+      if (!parts.empty()) parts += ',';
+      parts += ' ';
+      parts += kEvidencePartNames[i];
+    }
+    rungs.push_back(
+        fmt::format("| `{}` |{} | {}", rung.name, parts,
+                    kConfidenceNames[static_cast<std::size_t>(rung.highest)]));
+  }
+  EXPECT_EQ(described, rungs);
+}
+
+}  // namespace
+}  // namespace onnx_tag::test
