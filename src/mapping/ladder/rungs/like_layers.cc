@@ -106,11 +106,15 @@ class LikeLayers : BoundsFinder {
     }
   }
 
+  bool IsNumbered(const std::vector<ModuleId>& items) const {
+    return hierarchy::IsNumeric(tree_.Atom(items[0]));
+  }
+
   // Whether the nodes may be the items' own. A loop that collects results does
   // the same behind every item, and no item owns it.
   bool MayOwn(const std::vector<ModuleId>& items, const Row& row) const {
-    if (hierarchy::IsNumeric(tree_.Atom(items[0]))) return LeadsOn(items, row);
-    return !ReadsElsewhere(items, row);
+    return IsNumbered(items) ? LeadsOn(items, row)
+                             : !ReadsElsewhere(items, row);
   }
 
   // Whether one of the nodes reads what another module made, too.
@@ -126,6 +130,24 @@ class LikeLayers : BoundsFinder {
       });
     }
     return elsewhere;
+  }
+
+  // Whether one of the nodes brings together what others made: it is hardly the
+  // item's own, which gets one value from its caller.
+  bool MeetsOthers(const std::vector<ModuleId>& items, const Row& row) const {
+    bool meets = false;
+    for (std::size_t k = 0; k < items.size() && k < kFew && !meets; ++k) {
+      NodeId other = kNo<NodeId>;
+      WalkBack(row[k], kNear, [&](NodeId maker) {
+        if (!IsKnown(maker)) return !in_row_.contains(maker);
+        if (!tree_.IsAncestor(items[k], placed_[maker].module)) {
+          meets |= other != kNo<NodeId> && other != maker;
+          other = maker;
+        }
+        return false;
+      });
+    }
+    return meets;
   }
 
   // Whether what one of the nodes makes is used in another item.
@@ -240,8 +262,11 @@ class LikeLayers : BoundsFinder {
                            ? producer
                            : kNo<NodeId>);
       }
-      // Last, because a producer may have many readers.
-      if (IsRow(items, next) && AreReadIn(items, next)) {
+      // What feeds modules of one name may be made by others for them. Readers
+      // are last, because a producer may have many.
+      if (IsRow(items, next) &&
+          (IsNumbered(items) || !MeetsOthers(items, next)) &&
+          AreReadIn(items, next)) {
         AddRow(rows, std::move(next));
       }
     }
