@@ -118,10 +118,10 @@ def program(cases: Cases) -> None:
     cases.words("transfer m.onnx other.onnx -o m.onnx --force")
     cases.words("transfer m.tags.json other.onnx -o out.onnx --sidecar m.tags.json --force")
     cases.words("transfer x.onnx m.onnx -o x.onnx.data --force")
-    for form in ("dot", "graphml", "tsv", "netron"):
+    for form in ("graphml", "tsv", "netron"):
         cases.words(f"export m.onnx --to {form} -o m.onnx --force")
         cases.words(f"export x.onnx --to {form} -o {WEIGHTS} --force")
-    cases.words("export m.tags.json --to dot -o m.tags.json --force")
+    cases.words("export m.tags.json --to graphml -o m.tags.json --force")
     for command in ("tag x.onnx", "strip x.onnx", "weights x.onnx --rename", "tap x.onnx --module **",
                     "extract x.onnx --module a"):
         for target in (WEIGHTS, "x.onnx"):
@@ -148,7 +148,7 @@ def links(cases: Cases) -> None:
         def link(name: str, to: str, make: Callable[[str, str], None] = make) -> Callable[[], None]:
             return lambda: make(os.path.abspath(to), name)
         for command, target in (("tag m.onnx", "m.onnx"), ("strip x.onnx", WEIGHTS), ("report m.onnx", "m.onnx"),
-                                ("export x.onnx --to dot", WEIGHTS), ("tap x.onnx --module **", WEIGHTS)):
+                                ("export x.onnx --to graphml", WEIGHTS), ("tap x.onnx --module **", WEIGHTS)):
             cases.words(f"{command} -o {kind}.link --force", setup=link(f"{kind}.link", target), may=())
         cases.words(f"extract x.onnx --module a -o out/{kind}.onnx --data copy --force",
                     setup=link(f"out/{kind}.onnx.data", WEIGHTS))
@@ -160,11 +160,11 @@ def links(cases: Cases) -> None:
 def standard_output(cases: Cases) -> None:
     for mode in ("r+b", "ab"):
         for command, onto in (("show m.onnx --json", "m.onnx"), ("show x.onnx --json", WEIGHTS),
-                              ("query m.onnx op=MatMul", "m.onnx"), ("export m.onnx --to dot", "m.onnx"),
+                              ("query m.onnx op=MatMul", "m.onnx"), ("export m.onnx --to graphml", "m.onnx"),
                               ("tag m.onnx -o -", "m.onnx"), ("strip m.tagged.onnx -o -", "m.tagged.onnx"),
                               ("weights x.onnx", WEIGHTS), ("profile m.onnx numbers.tsv", "numbers.tsv"),
                               ("diff m.onnx other.onnx", "other.onnx"), ("report m.onnx -o -", "m.onnx"),
-                              ("scrub m.onnx", "m.onnx"), ("filt m.onnx", "m.onnx"),
+                              ("strip m.onnx --private --check", "m.onnx"), ("filt m.onnx", "m.onnx"),
                               ("split m.onnx --parts 2 --dry-run", "m.onnx"),
                               ("check m.onnx --sidecar m.tags.json", "m.tags.json"),
                               ("tap x.onnx --module ** -o - --data keep", WEIGHTS)):

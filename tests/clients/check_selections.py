@@ -128,64 +128,6 @@ def layer_rules_hold(tool: Tool, model: pathlib.Path, scratch: pathlib.Path) -> 
     return f"{counts} nodes, every rule in the log"
 
 
-def extracted(tool: Tool, model: pathlib.Path, scratch: pathlib.Path, query: str) -> int:
-    """Cuts a part out and runs it on what went into it in the whole model: the same comes out."""
-    cut = tool.select(model, query, "extract")
-    onnx.utils.extract_model(model, scratch / "part.onnx", cut["input_names"], cut["output_names"])
-    part = onnx.load(scratch / "part.onnx")
-    names = sorted(node["name"] for node in cut["nodes"])
-    assert sorted(node.name for node in part.graph.node) == names, "other nodes came out than were said"
-    whole = onnx.shape_inference.infer_shapes(onnx.load(model))
-    known = {v.name for v in whole.graph.output}
-    infos = {v.name: v for v in [*whole.graph.value_info, *whole.graph.input]}
-    wanted = cut["input_names"] + cut["output_names"]
-    inputs = {v.name for v in whole.graph.input}
-    whole.graph.output.extend(infos[name] for name in dict.fromkeys(wanted) if name not in known and name not in inputs)
-    onnx.save(whole, scratch / "whole.onnx")
-    run = session(scratch / "whole.onnx")
-    feeds = random_feeds(run)
-    values = {**feeds, **dict(zip((o.name for o in run.get_outputs()), run.run(None, feeds)))}
-    results = session(scratch / "part.onnx").run(cut["output_names"], {name: values[name] for name in cut["input_names"]})
-    for name, result in zip(cut["output_names"], results):
-        assert np.array_equal(result, values[name], equal_nan=True), f"{name} differs"
-    return len(names)
-
-
-def extracts_layers(tool: Tool, model: pathlib.Path, scratch: pathlib.Path) -> str:
-    counts = [extracted(tool, model, scratch, query) for query in
-              ("under=encoder.layer.0", "under=encoder.layer.1.attention", "type=attention and layer=0", "under=embeddings")]
-    return f"{counts} nodes cut out, which compute what they did"
-
-
-def extracts_control_flow(tool: Tool, model: pathlib.Path, scratch: pathlib.Path) -> str:
-    """The node with subgraphs, alone and with what is before it."""
-    ops = [node.op_type for node in onnx.load(model).graph.node]
-    inner = next(op for op in ops if op in ("If", "Loop", "Scan"))
-    whole = tool.run("select", model, f"op={inner}", "--for", "extract", fails=True)
-    if not whole:       # its subgraph reads weights of the main graph, which extract_model leaves behind
-        return f"the {inner} captures weights, and is refused"
-    return f"{extracted(tool, model, scratch, f'op={inner}')} nodes with a {inner} cut out"
-
-
-def extracts_captures(tool: Tool, model: pathlib.Path, scratch: pathlib.Path) -> str:
-    """Branches that read values of the graph around them, which extract_model does not look for."""
-    whole = onnx.parser.parse_model("""
-        <ir_version: 8, opset_import: ["": 17], producer_name: "pytorch", producer_version: "2.0.0">
-        g (float[2,3] x, bool c) => (float[2,3] y) {
-            a = Relu(x)
-            b = Neg(x)
-            i = If(c) <then_branch = t () => (float[2,3] s) { s = Add(a, b) },
-                       else_branch = e () => (float[2,3] d) { d = Sub(b, a) }>
-            y = Exp(i)
-        }""")
-    for node in whole.graph.node:
-        node.name = f"/part/{node.op_type}"
-    onnx.save(whole, scratch / "captures.onnx")
-    counts = [extracted(tool, scratch / "captures.onnx", scratch, query)
-              for query in ("op=If", "op in (If, Relu)", "op in (If, Relu, Neg)", "op in (If, Exp)")]
-    return f"{counts} nodes cut out, which compute what they did"
-
-
 def polygraphy_script_runs(tool: Tool, model: pathlib.Path, scratch: pathlib.Path) -> str:
     """TensorRT needs a GPU; the script is run on a network that looks like one."""
     script = tool.run("select", model, "type=normalization", "--for", "polygraphy")
@@ -260,9 +202,6 @@ def exports_parse(tool: Tool, model: pathlib.Path, scratch: pathlib.Path) -> str
 CHECKS: List[Tuple[Callable[[Tool, pathlib.Path, pathlib.Path], str], List[str]]] = [
     (quantizes_attention_only, ["bert_ts", "bert_dyn"]),
     (layer_rules_hold, ["bert_ts"]),
-    (extracts_layers, ["bert_ts"]),
-    (extracts_control_flow, ["if", "loop", "nested_if_in_loop", "scan"]),
-    (extracts_captures, ["if"]),
     (polygraphy_script_runs, ["bert_ts"]),
     (netron_takes_the_attachment, ["bert_ts", "resnet_ts"]),
     (exports_parse, ["bert_ts", "bert_dyn", "bert_ortext", "llama_q4", "resnet_qdq", "parts_functions", "nested_if_in_loop"]),

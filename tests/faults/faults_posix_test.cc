@@ -55,6 +55,21 @@ TEST_F(PosixFaultsTest, AFileLimitIsAFullDisk) {
   }
 }
 
+TEST_F(PosixFaultsTest, ACommandOfThePackageRunsWhereItIsInstalled) {
+  const std::string python = folder_ / "python3";
+  folder_.Write("python3", "#!/bin/sh\nshift 3; echo \"$@\"; exit 7\n");
+  fs::permissions(python, fs::perms::owner_all);
+  const std::string found = folder_.path() + ":/bin:/usr/bin";
+  Process run({"compare", "a.onnx", "--top=3"}, {},
+              [&] { setenv("PATH", found.c_str(), 1); });
+  EXPECT_EQ(run.Wait(), 7);
+  EXPECT_EQ(run.out(), "compare a.onnx --top 3\n");
+  Process without({"compare", "a.onnx"}, {},
+                  [&] { setenv("PATH", "/no/such/folder", 1); });
+  EXPECT_EQ(without.Wait(), 2);
+  EXPECT_THAT(without.err(), HasSubstr("run: python3 -m onnx_tag compare"));
+}
+
 TEST_F(PosixFaultsTest, AFullDiskLeavesNothingHalfWritten) {
   const std::string disk = folder_ / "disk";
   fs::create_directory(disk);

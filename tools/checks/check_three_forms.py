@@ -161,21 +161,20 @@ def reading(model: Model, other: Model, form: str, sidecar: bool) -> Iterator[Tu
     for query in QUERIES:
         yield "query", model.run(form, "query", "FORM", query)
         yield "query", model.run(form, "query", "FORM", query, "--json")
-    for tool in ("names", "ort-quant", "olive", "polygraphy", "extract", "fp16", "nncf", "layer-ann"):
+    for tool in ("names", "ort-quant", "olive", "polygraphy", "fp16", "nncf", "layer-ann"):
         for query in ("type=attention or type=convolution", "layer=0", "confidence<high", "tag=/*/*"):
             yield "select", model.run(form, "select", "FORM", query, "--for", tool, "--skip-unaddressable")
-    for target in ("tsv", "dot", "graphml"):
+    for target in ("tsv", "graphml"):
         yield "export", model.run(form, "export", "FORM", "--to", target)
     yield "export", attachment(model.run(form, "export", "FORM", "--to", "netron"), sidecar)
     if not sidecar:  # `export --to sidecar` needs the model
         yield "export", parsed(model.run(form, "export", "FORM", "--to", "sidecar"), True)
-    for by in ("module", "role"):
-        yield "diff", parsed(model.run(form, "diff", "FORM", str(other.paths["sidecar"]), "--json", "--by", by), sidecar)
-        yield "diff", parsed(model.run(form, "diff", str(other.paths["sidecar"]), "FORM", "--json", "--by", by), sidecar)
-        same = model.run(form, "diff", str(model.paths["model"]), "FORM", "--by", by)
-        yield "diff", without_sizes(same) if sidecar else same
-        if not sidecar:
-            yield "diff", model.run(form, "diff", "FORM", str(other.paths["model"]), "--by", by)
+    yield "diff", parsed(model.run(form, "diff", "FORM", str(other.paths["sidecar"]), "--json"), sidecar)
+    yield "diff", parsed(model.run(form, "diff", str(other.paths["sidecar"]), "FORM", "--json"), sidecar)
+    same = model.run(form, "diff", str(model.paths["model"]), "FORM")
+    yield "diff", without_sizes(same) if sidecar else same
+    if not sidecar:
+        yield "diff", model.run(form, "diff", "FORM", str(other.paths["model"]))
     yield "report", report_data(model, form, sidecar)
     yield "check", parsed(model.run(form, "check", "FORM", "--json", "--min-coverage", "100", "--max-untagged", "0",
                                     "--require-module", "**.0.*"), sidecar)

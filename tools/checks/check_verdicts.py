@@ -31,10 +31,8 @@ def commands(file: str, out: str) -> Dict[str, List[str]]:
         "explain": ["explain", file, "#0"],
         "query": ["query", file, "layer>=0"],
         "select": ["select", file, "op=Relu", "--for", "names"],
-        "select --for extract": ["select", file, "op=Relu", "--for", "extract"],
         "diff": ["diff", file, file],
         "check": ["check", file],
-        "check --verify": ["check", file, "--verify"],
         "strip": ["strip", file, "-o", f"{out}/stripped.onnx", *keep],
         "transfer": ["transfer", file, file, "-o", f"{out}/carried.onnx", *keep],
         "export": ["export", file, "--to", "graphml"],
@@ -54,8 +52,7 @@ def commands(file: str, out: str) -> Dict[str, List[str]]:
         "profile": ["profile", file, f"{out}/numbers.tsv"],
         "profile --by op": ["profile", file, f"{out}/numbers.tsv", "--by", "op"],
         "filt": ["filt", file],
-        "scrub": ["scrub", file],
-        "scrub -o": ["scrub", file, "--all", "-o", f"{out}/scrubbed.onnx", *keep],
+        "strip --private": ["strip", file, "--private", "-o", f"{out}/public.onnx", *keep],
     }
 
 

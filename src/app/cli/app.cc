@@ -19,13 +19,6 @@ bool CouldBeFile(const std::string& word) {
 }
 
 [[noreturn]] void FailOnFirstWord(const std::string& word) {
-  for (const std::string_view companion : {"compare", "record", "reference"}) {
-    if (word != companion) continue;
-    Fail(ErrorKind::kUsage,
-         "'{0}' is a command of the Python package\n  run: python -m onnx_tag "
-         "{0} --help",
-         word);
-  }
   const std::string_view near = NearestWord(word, CommandNames());
   if (near.empty()) {
     Fail(ErrorKind::kInput, "{}: no such file or command", word);
@@ -85,6 +78,7 @@ Invocation ParseArgs(std::vector<std::string> args) {
     return PrintText(Completions(args));
   }
   if (help) args = {args[1], "--help"};
+  if (std::optional<Invocation> moved = RunMoved(args)) return *moved;
 
   if (const Command* command = FindCommand(args.front())) {
     args.erase(args.begin());

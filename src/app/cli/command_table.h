@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +37,10 @@ std::vector<std::string_view> CommandNames();
 
 // Returns null if `name` is not a command.
 const Command* FindCommand(std::string_view name);
+
+// What a word of an older version does now, if `args` have one. Throws
+// Error(kUsage) with the new words, or runs the Python package. moved_words.cc.
+std::optional<Invocation> RunMoved(const Words& args);
 
 // The command's options.
 std::vector<OptionRow> OptionsOf(const Command& command);

@@ -69,19 +69,11 @@ Result RunTag(const TagOptions& options, Terminal& terminal);
 
 struct StripOptions {
   std::string model;
+  bool texts = false;  // private ones, in place of tags
+  bool check = false;  // write nothing; exit code 1 if something would go
   WriteOptions write;
 };
 Result RunStrip(const StripOptions& options, Terminal& terminal);
-
-// Private text: what there is, and a model without it.
-struct ScrubOptions {
-  std::string model;
-  bool all = false;    // doc strings and producers, too
-  bool check = false;  // exit code 1 on findings
-  ReportFormat format = ReportFormat::kText;
-  WriteOptions write;  // no destination: only list
-};
-Result RunScrub(const ScrubOptions& options, Terminal& terminal);
 
 // Where tags come from, for the commands that read them.
 struct TagSourceOptions {
@@ -158,9 +150,9 @@ struct SelectOptions : TaggedModelOptions {
 };
 Result RunSelect(const SelectOptions& options, Terminal& terminal);
 
-enum class ExportFormat { kGraphml, kDot, kTsv, kNetron, kSidecar };
-constexpr std::array<std::string_view, 5> kExportFormatNames = {
-    "graphml", "dot", "tsv", "netron", "sidecar"};
+enum class ExportFormat { kGraphml, kTsv, kNetron, kSidecar };
+constexpr std::array<std::string_view, 4> kExportFormatNames = {
+    "graphml", "tsv", "netron", "sidecar"};
 
 struct ExportOptions : TaggedModelOptions {
   ExportFormat format = ExportFormat::kTsv;
@@ -179,12 +171,9 @@ struct TransferOptions {
 };
 Result RunTransfer(const TransferOptions& options, Terminal& terminal);
 
-enum class DiffBy { kModule, kRole };
-
 struct DiffOptions {
   std::string a;
   std::string b;
-  DiffBy by = DiffBy::kModule;
   bool weights = false;  // compare the values of weights, too
   TagSourceOptions source;
   std::vector<sizes::GivenShape> shapes;
@@ -192,8 +181,7 @@ struct DiffOptions {
 Result RunDiff(const DiffOptions& options, Terminal& terminal);
 
 struct CheckOptions : TaggedModelOptions {
-  bool verify = false;  // parse the whole file with protobuf, and compare
-  TagOptions gates;     // its gates alone
+  TagOptions gates;  // its gates alone
   ReportFormat format = ReportFormat::kText;
 };
 Result RunCheck(const CheckOptions& options, Terminal& terminal);

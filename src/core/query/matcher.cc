@@ -161,8 +161,18 @@ Matcher::Table Matcher::TableFor(const Condition& condition) const {
                FitsConfidence(condition, facts->class_confidence);
       });
     case Field::kTag: {
+      // First those of modules, then those of their auxiliary operations.
       const ModuleFormat format(tagging_);
-      return by_path([&](ModuleId id) { return format.HierarchyTag(id); });
+      Table table =
+          by_path([&](ModuleId id) { return format.HierarchyTag(id); });
+      const Table auxiliary = by_path([&](ModuleId id) {
+        Tag tag;
+        tag.module = id;
+        tag.source = Source::kAuxiliary;
+        return format.HierarchyTag(tag);
+      });
+      table.insert(table.end(), auxiliary.begin(), auxiliary.end());
+      return table;
     }
     case Field::kRole: {
       const ModuleFormat format(tagging_);
@@ -291,6 +301,10 @@ bool Matcher::FitsCondition(std::size_t index, NodeId node) const {
     case Field::kAttention:
     case Field::kLayer:
       return table[Index(tag.role)] != 0;
+    case Field::kTag:
+      return table[Index(tag.module) +
+                   (tag.source == Source::kAuxiliary ? table.size() / 2 : 0)] !=
+             0;
     default:
       return table[Index(tag.module)] != 0;
   }

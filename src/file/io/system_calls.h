@@ -83,6 +83,10 @@ std::size_t ColumnsOf(int fd);
 // The arguments of main() without the program's name, in UTF-8.
 std::vector<std::string> Arguments(int argc, char** argv);
 
+// Runs another program in place of this one: its name, found in PATH, and its
+// arguments. Returns only if it cannot run.
+void RunInstead(const std::vector<std::string>& words);
+
 // Standard streams carry bytes; colours and UTF-8 reach the terminal.
 void PrepareStandardStreams();
 

@@ -135,6 +135,15 @@ std::vector<std::string> Arguments(int argc, char** argv) {
   return {argv + (argc > 0 ? 1 : 0), argv + argc};
 }
 
+void RunInstead(const std::vector<std::string>& words) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) {
+    arguments.push_back(const_cast<char*>(word.c_str()));
+  }
+  arguments.push_back(nullptr);
+  execvp(arguments.front(), arguments.data());
+}
+
 void PrepareStandardStreams() {
   // A file that is opened later must not get the number of a closed stream.
   int fd = 0;

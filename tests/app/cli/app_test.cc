@@ -54,9 +54,8 @@ TEST(ParseArgsTest, AFirstWordThatIsNothingIsExplained) {
             "'shwo' is neither a command nor a file, did you mean 'show'?");
   EXPECT_EQ(Refusal({"shwo"}).kind, ErrorKind::kUsage);
   for (const std::string word : {"compare", "record", "reference"}) {
-    EXPECT_THAT(Refusal({word, "a", "b"}).what,
-                HasSubstr("python -m onnx_tag " + word));
-    EXPECT_EQ(Refusal({word}).kind, ErrorKind::kUsage);
+    EXPECT_THAT(std::any_cast<std::string>(ParseArgs({word, "a"}).options),
+                HasSubstr("python3 -m onnx_tag " + word));
   }
   EXPECT_EQ(Refusal({"zzzzzz"}).what, "zzzzzz: no such file or command");
   EXPECT_EQ(Refusal({"zzzzzz"}).kind, ErrorKind::kInput);

@@ -11,7 +11,6 @@
 namespace onnx_tag::test {
 namespace {
 
-using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -93,7 +92,7 @@ void ExpectFound(const std::string& changed, const std::string& said,
 
 TEST(DiffTest, EqualModelsHaveNoDifference) {
   for (const std::vector<std::string>& more :
-       {std::vector<std::string>{}, {"--weights"}, {"--by", "role"}}) {
+       {std::vector<std::string>{}, {"--weights"}}) {
     const CliResult result = Diff(Base(), Base(), more);
     EXPECT_EQ(result.exit, 0) << result.out << result.err;
     EXPECT_THAT(result.out, HasSubstr("no difference"));
@@ -267,43 +266,6 @@ TEST(DiffTest, WithoutWeightsItSaysThatTheyWereNotCompared) {
 TEST(DiffTest, AnotherOpsetIsFound) {
   ExpectFound(With(Base(), "version: 17", "version: 18"),
               "opset ai.onnx 17 -> 18");
-}
-
-TEST(DiffTest, ByRoleModelsWithOtherNamesAreEqual) {
-  std::string renamed = Base();
-  for (std::size_t at = 0; (at = renamed.find("layers", at)) != renamed.npos;) {
-    renamed.replace(at, 6, "blocks");
-  }
-  EXPECT_EQ(Diff(Base(), renamed).exit, 1);
-  EXPECT_EQ(Diff(Base(), renamed, {"--by", "role"}).exit, 0);
-  EXPECT_EQ(Diff(Base(), renamed, {"--by", "rule"}).exit, 2);
-}
-
-// Columns stay apart, and Markdown has the same table.
-TEST(DiffTest, ByRoleADifferenceIsARow) {
-  const std::string changed =
-      With(Base(), R"(node { op_type: "Reshape" name: "/Reshape")",
-           R"(node { op_type: "Softmax" name: "/layers.0/Softmax_1"
-                     input: "/layers.0/Mul_output_0" output: "z" }
-              node { op_type: "Reshape" name: "/Reshape")");
-  const std::string text = Diff(Base(), changed, {"--by", "role"}).out;
-  EXPECT_THAT(text, ContainsRegex("role +modules +layers +nodes +operators\n"));
-  EXPECT_THAT(text, ContainsRegex(" [0-9]+  +[0-9]+ +[0-9]+ -> [0-9]+  \\+1 "
-                                  "Softmax\n"));
-  const CliResult markdown =
-      Diff(Base(), changed, {"--by", "role", "--format", "markdown"});
-  EXPECT_EQ(markdown.exit, 1);
-  EXPECT_THAT(markdown.out,
-              HasSubstr("| role | modules | layers | nodes | operators |\n"));
-  EXPECT_THAT(markdown.out, HasSubstr("| +1 Softmax |\n"));
-}
-
-// Shapes are inferred for the sizes of modules, which roles do not need.
-TEST(DiffTest, ByRoleNoShapesAreInferred) {
-  const CliResult by_role =
-      Diff(Base(), Base(), {"--by", "role", "--shape", "nothing=3"});
-  EXPECT_EQ(by_role.exit, 0) << by_role.err;
-  EXPECT_EQ(Diff(Base(), Base(), {"--shape", "nothing=3"}).exit, 2);
 }
 
 TEST(DiffTest, WeightsNeedTwoModels) {

@@ -221,6 +221,20 @@ TEST_F(ReportTest, AFolderHasAnIndexAndAPageForEachModel) {
   EXPECT_EQ(zoo[2]["parameters"], 6);
 }
 
+TEST_F(ReportTest, AModelThatLacksADimensionIsARowOfTheIndex) {
+  std::filesystem::create_directories(Path("zoo"));
+  WriteText(Path("zoo/a.onnx"), BytesFromText(FileText(ONNX_TAG_TEST_MODELS
+                                                       "/nameless.textproto")));
+  WriteText(Path("zoo/b.onnx"), SmallModel("/a/Relu"));
+  const CliResult result = RunCli({"report", Path("zoo"), "--out-dir",
+                                   Path("pages"), "--shape", "batch=2"});
+  EXPECT_EQ(result.exit, 5) << result.err;
+  const nlohmann::json zoo = DataOf(FileText(Path("pages/index.html")))["zoo"];
+  ASSERT_EQ(zoo.size(), 2u);
+  EXPECT_THAT(zoo[0]["error"].get<std::string>(), HasSubstr("batch"));
+  EXPECT_EQ(zoo[1]["page"], "b.report.html");
+}
+
 TEST_F(ReportTest, HostileNamesAreEscapedAndCut) {
   WriteText(Path("m.onnx"), SmallModel("/</script><script>alert(1)</script>" +
                                        std::string(1'000'000, 'x') + "\xff"));

@@ -122,7 +122,7 @@ TEST_P(ThreeFormsTest, QueriesFindTheSameNodes) {
 TEST_P(ThreeFormsTest, TreesAndTablesAreEqual) {
   ExpectAlikeWithoutSizes({"show", "--json"});
   ExpectAlike({"export", "--to", "tsv"});
-  ExpectAlike({"export", "--to", "dot"});
+  ExpectAlike({"export", "--to", "graphml"});
   ExpectAlike({"check", "--min-coverage", "100", "--max-untagged", "0"});
   EXPECT_EQ(Answer("tagged", {"show"}), Answer("mapped", {"show"}));
 }
@@ -247,8 +247,9 @@ TEST_F(ListOfModulesTest, OneOfAnotherModelIsAFinding) {
 
 TEST_F(ListOfModulesTest, OneThatNamesAFileIsPrivateAndOursIsNot) {
   const std::string path = R"({"root":["/home/ann/net.py",0,[]]})";
-  EXPECT_EQ(RunCli({"scrub", Changed(path), "--check"}).exit, 1);
-  EXPECT_EQ(RunCli({"scrub", folder_ / "t.onnx", "--check"}).exit, 0);
+  EXPECT_EQ(RunCli({"strip", Changed(path), "--private", "--check"}).exit, 1);
+  EXPECT_EQ(RunCli({"strip", folder_ / "t.onnx", "--private", "--check"}).exit,
+            0);
 }
 
 }  // namespace

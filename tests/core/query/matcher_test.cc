@@ -6,6 +6,7 @@
 #include <random>
 
 #include "core/query/parser.h"
+#include "core/tagging/module_format.h"
 #include "core/tagging/sidecar.h"
 #include "support/generated_model.h"
 #include "support/onnx_models.h"
@@ -13,9 +14,11 @@
 namespace onnx_tag::query {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 // Two layers with a query each, a fused node, the root's, one untagged.
 class MatcherTest : public testing::Test {
@@ -116,6 +119,17 @@ TEST_F(MatcherTest, OneStarStaysWithinAnAtomTwoCross) {
   EXPECT_THAT(Ask("tag=/*"), ElementsAre(4));
   EXPECT_THAT(Ask("name='a *'"), ElementsAre(5));
   EXPECT_THAT(Ask("name='*'"), IsEmpty());
+}
+
+TEST_F(MatcherTest, ATagIsThatOfTheNode) {
+  tagging_.tags[NodeId{1}].source = Source::kAuxiliary;
+  const ModuleFormat format(tagging_);
+  for (const NodeId node : {NodeId{0}, NodeId{1}}) {
+    const std::vector<std::size_t> found =
+        Ask("tag='" + format.HierarchyTag(tagging_.tags[node]) + "'");
+    EXPECT_THAT(found, Contains(Index(node)));
+    EXPECT_THAT(found, Not(Contains(1 - Index(node))));
+  }
 }
 
 TEST_F(MatcherTest, OrderedFieldsCompare) {

@@ -18,7 +18,6 @@
 #include "core/tagging/tag_format.h"
 #include "core/tagging/words.h"
 #include "file/io/paths.h"
-#include "file/protobuf/verify.h"
 #include "mapping/mapping/laws.h"
 #include "onnx_tag/error.h"
 
@@ -309,13 +308,6 @@ Checked CheckModel(const CheckOptions& options, const ModelFile& file) {
   Checked checked;
   checked.file = &model;
   checked.sidecar = SidecarToCheck(options);
-  if (options.verify) {
-    for (ReadingDifference& difference :
-         CompareWithProtobuf(model.bytes(), model)) {
-      checked.findings.push_back(
-          {"protobuf-differs", difference.node, std::move(difference.what)});
-    }
-  }
   CheckEntries(model, checked.findings);
   if (HasTags(model)) checked.tagging = ReadTagging(model);
   // None where only keys for other programs were written.
@@ -410,10 +402,6 @@ Result RunCheck(const CheckOptions& options, Terminal& terminal) {
   std::optional<ModelFile> file;
   Checked checked;
   if (IsSidecarName(options.model)) {
-    if (options.verify) {
-      Fail(ErrorKind::kUsage, "--verify needs the model, but {} is a sidecar",
-           options.model);
-    }
     checked = CheckSidecarAlone(options);
   } else {
     file.emplace(OpenModel(options.model, terminal));

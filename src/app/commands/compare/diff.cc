@@ -445,120 +445,12 @@ Datum Data(const Side& a, const Side& b,
         })}});
 }
 
-// ---------------------------------------------------------------- by role
-// What a model has of one role.
-struct RoleShare {
-  std::uint64_t nodes = 0;
-  std::set<ModuleId> modules;
-  std::set<std::int32_t> layers;
-  std::map<std::string, std::uint64_t> operators;
-
-  Datum Value() const {
-    return Datum::Object({{"nodes", nodes},
-                          {"modules", modules.size()},
-                          {"layers", layers.size()},
-                          {"operators", CountsValue(operators)}});
-  }
-};
-
-// One role in both models.
-struct RoleDifference {
-  RoleShare a;
-  RoleShare b;
-
-  bool equal() const {
-    return a.nodes == b.nodes && a.modules.size() == b.modules.size() &&
-           a.layers.size() == b.layers.size() && a.operators == b.operators;
-  }
-};
-using RoleDifferences = std::map<std::string, RoleDifference>;
-
-void AddShares(const TaggedModel& model, RoleShare RoleDifference::*side,
-               RoleDifferences& roles) {
-  const Tagging& tagging = model.tagging();
-  for (const NodeId node : model.model().Nodes()) {
-    const Tag& tag = tagging.tags[node];
-    const Role& role = tagging.roles[tag.role];
-    RoleShare& share =
-        roles[tag.tagged() ? RoleText(role) : "[untagged]"].*side;
-    ++share.nodes;
-    ++share.operators[std::string(model.model().OpType(node))];
-    if (!tag.tagged()) continue;
-    share.modules.insert(tag.module);
-    if (role.layer >= 0) share.layers.insert(role.layer);
-  }
-}
-
-// "+2 MatMul, -1 Gemm"
-std::string OperatorsText(const RoleDifference& role) {
-  std::map<std::string, std::int64_t> more;
-  for (const auto& [op, count] : role.b.operators) {
-    more[op] += static_cast<std::int64_t>(count);
-  }
-  for (const auto& [op, count] : role.a.operators) {
-    more[op] -= static_cast<std::int64_t>(count);
-  }
-  std::vector<std::string> words;
-  for (const auto& [op, count] : more) {
-    if (count != 0) words.push_back(Message("{:+} {}", count, op));
-  }
-  return Join(words);
-}
-
-Facts RoleFacts(const std::pair<const std::string, RoleDifference>& role) {
-  const auto& [name, difference] = role;
-  const auto& [a, b] = difference;
-  const auto both = [](std::size_t x, std::size_t y) {
-    return x == y ? std::to_string(x) : fmt::format("{} -> {}", x, y);
-  };
-  return {{{"role", "role"}, name},
-          {{"equal", "", For::kJson}, difference.equal()},
-          {{"a", "", For::kJson}, a.Value()},
-          {{"b", "", For::kJson}, b.Value()},
-          {{"", "modules"}, both(a.modules.size(), b.modules.size())},
-          {{"", "layers"}, both(a.layers.size(), b.layers.size())},
-          {{"", "nodes"}, both(a.nodes, b.nodes)},
-          {{.heading = "operators", .longest = std::string::npos},
-           OperatorsText(difference)}};
-}
-
-// Two models of any architecture: for each role (`attention/query`) modules,
-// layers and nodes, and the operators that differ. Neither names nor places
-// are compared.
-Result DiffRoles(const TaggedModel& a, const TaggedModel& b) {
-  RoleDifferences roles;
-  AddShares(a, &RoleDifference::a, roles);
-  AddShares(b, &RoleDifference::b, roles);
-  RoleDifferences differing = roles;
-  std::erase_if(differing,
-                [](const auto& role) { return role.second.equal(); });
-  Result result;
-  result.Line("A  {}\nB  {}\n", a.about().file, b.about().file);
-  if (!differing.empty()) {
-    result.Add(TableOf(differing, RoleFacts));
-    result.Line("");
-    result.exit_code = ExitCode::kFindings;
-  }
-  result.Line("{}", Ours{differing.empty()
-                             ? std::string("no difference")
-                             : fmt::format("{} of {} differ", differing.size(),
-                                           Count(roles.size(), "role"))});
-  result.data = Datum::Object({{"a", a.about().file},
-                               {"b", b.about().file},
-                               {"equal", differing.empty()},
-                               {"roles", ObjectsOf(roles, RoleFacts)}});
-  return result;
-}
-
-// Roles are compared without sizes.
 Side Load(const std::string& path, const DiffOptions& options,
           Terminal& terminal) {
   Side side{std::make_shared<const TaggedModel>(
                 TaggedModel::Load(path, options.source, terminal)),
             std::nullopt};
-  if (options.by != DiffBy::kRole) {
-    side.sizes = SizesOf(*side.model, options.shapes);
-  }
+  side.sizes = SizesOf(*side.model, options.shapes);
   return side;
 }
 
@@ -574,7 +466,6 @@ Result RunDiff(const DiffOptions& options, Terminal& terminal) {
            side->model->about().file);
     }
   }
-  if (options.by == DiffBy::kRole) return DiffRoles(*a.model, *b.model);
   const auto difference = std::make_shared<const TagDifference>(
       CompareTags(*a.model, *b.model, options.weights));
   Result result;

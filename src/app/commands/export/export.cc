@@ -56,6 +56,12 @@ class Attachment {
       if (role.layer >= 0) Add(keys::kLayer, std::to_string(role.layer));
       Add(keys::kConfidence, EnumToWord(kConfidenceNames, tag.confidence));
       Add(keys::kSource, EnumToWord(kSourceNames, tag.source));
+      Add(keys::kEvidence, EnumToWord(kEvidenceNames, tag.evidence));
+      Add(keys::kTagClassConfidence, format.TagClassConfidence(tag.module));
+      Add(keys::kOrigins,
+          Join(Mapped(tagging_.OriginsOf(node), [&](const Origin& origin) {
+            return tree.Shown(origin.module);
+          })));
       if (const auto line = tagging_.lines.Of(node)) {
         Add(keys::kSourceLine, fmt::format("{}:{}", line->file, line->line));
       }
@@ -138,102 +144,6 @@ std::vector<std::pair<NodeId, NodeId>> DataEdges(const Model& model) {
   return edges;
 }
 
-// ---------------------------------------------------------------- DOT
-// A quoted string; backslashes would start one of DOT's own escapes.
-std::string DotText(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : Message("{}", Short{text, text.size()})) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + "\"";
-}
-
-class DotWriter {
- public:
-  DotWriter(const TaggedModel& model, const Sink& write)
-      : model_(model),
-        tagging_(model.tagging()),
-        write_(write),
-        counts_(model.tagging()),
-        places_(PlacesOf(model.tagging().modules)),
-        of_module_(model.tagging().modules.size()) {}
-
-  void Run() {
-    for (const NodeId node : model_.model().Nodes()) {
-      const Tag& tag = tagging_.tags[node];
-      if (tag.tagged()) of_module_[Index(tag.module)].push_back(node);
-    }
-    write_(fmt::format(
-        "digraph {} {{\n  rankdir=TB;\n  node [shape=box, style=rounded];\n",
-        DotText(model_.about().file)));
-    Clusters();
-    for (const NodeId node : model_.model().Nodes()) {
-      if (!tagging_.tags[node].tagged()) Node(node, "color=gray, ");
-    }
-    for (const auto& [from, to] : DataEdges(model_.model())) {
-      write_(fmt::format("  n{} -> n{};\n", Index(from), Index(to)));
-    }
-    write_("}\n");
-  }
-
- private:
-  void Node(NodeId node, std::string_view style) {
-    write_(fmt::format("  n{} [{}label={}, tooltip={}];\n", Index(node), style,
-                       DotText(model_.model().OpType(node)),
-                       DotText(model_.model()[node].name)));
-  }
-
-  void Open(ModuleId id) {
-    const ModuleTree& tree = tagging_.modules;
-    if (id != ModuleTree::kRoot) {
-      std::string label(tree.Atom(id));
-      if (!tree.Class(id).empty()) {
-        label += " (" + std::string(tree.Class(id)) + ")";
-      }
-      write_(fmt::format("  subgraph cluster_{} {{\n  label={};\n", places_[id],
-                         DotText(label)));
-    }
-    for (const NodeId node : of_module_[Index(id)]) Node(node, "");
-  }
-
-  // Without recursion: a hostile tree is deeper than the stack.
-  void Clusters() {
-    const ModuleTree& tree = tagging_.modules;
-    struct Level {
-      std::vector<ModuleId> children;
-      std::size_t next = 0;
-    };
-    const auto level_of = [&](ModuleId id) {
-      Level level;
-      for (const ModuleId child : tree.Children(id)) {
-        if (counts_.Total(child) > 0) level.children.push_back(child);
-      }
-      return level;
-    };
-    Open(ModuleTree::kRoot);
-    std::vector<Level> levels = {level_of(ModuleTree::kRoot)};
-    while (!levels.empty()) {
-      Level& level = levels.back();
-      if (level.next == level.children.size()) {
-        levels.pop_back();
-        if (!levels.empty()) write_("  }\n");
-        continue;
-      }
-      const ModuleId id = level.children[level.next++];
-      Open(id);
-      levels.push_back(level_of(id));
-    }
-  }
-
-  const TaggedModel& model_;
-  const Tagging& tagging_;
-  const Sink& write_;
-  const ModuleCounts counts_;
-  const IdVector<ModuleId, std::uint32_t> places_;
-  std::vector<std::vector<NodeId>> of_module_;
-};
-
 // ---------------------------------------------------------------- GraphML
 void AddData(std::string& out, std::string_view key, std::string_view value) {
   if (value.empty()) return;
@@ -246,13 +156,19 @@ constexpr std::string_view kHead =
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
 )";
 
-// What a node may say of itself, and of which type.
-constexpr std::string_view kStringKeys[] = {
-    "kind",       "label",  "op",   "domain",  "graph",     "module",
-    "class",      "tag",    "role", "type",    "component", "attention",
-    "confidence", "source", "file", "function"};
-constexpr std::string_view kIntegerKeys[] = {
-    "index", "layer", "nodes", "total_nodes", "parameters", "line"};
+// What a module says of itself beside what nodes do.
+constexpr std::string_view kCounts[] = {"nodes", "total_nodes", "parameters"};
+
+// A column of the nodes, by the name that readers of graphs know; "" if it is
+// in another column.
+std::string_view KeyOf(const Column& column) {
+  constexpr std::pair<std::string_view, std::string_view> kKeys[] = {
+      {"name", "label"}, {"hierarchy_tag", "tag"}, {"role_path", "role"}};
+  for (const auto& [heading, key] : kKeys) {
+    if (column.heading == heading) return key;
+  }
+  return column.heading;
+}
 
 class GraphmlWriter {
  public:
@@ -261,12 +177,19 @@ class GraphmlWriter {
         tagging_(model.tagging()),
         write_(write),
         format_(model.tagging()),
+        nodes_(model.model(), model.tagging()),
         places_(PlacesOf(model.tagging().modules)) {}
 
   void Run() {
     write_(kHead);
-    for (const std::string_view key : kStringKeys) WriteKey(key, "string");
-    for (const std::string_view key : kIntegerKeys) WriteKey(key, "long");
+    WriteKey("kind", "string");
+    for (const Column& column : columns_) {
+      const std::string_view key = KeyOf(column);
+      if (key.empty()) continue;
+      WriteKey(key,
+               IsOneOf(key, {"index", "layer", "line"}) ? "long" : "string");
+    }
+    for (const std::string_view key : kCounts) WriteKey(key, "long");
     write_(
         "<key id=\"edge\" for=\"edge\" attr.name=\"kind\" "
         "attr.type=\"string\"/>\n<graph id=\"G\" edgedefault=\"directed\">\n");
@@ -312,33 +235,18 @@ class GraphmlWriter {
   }
 
   void Node(NodeId node) {
-    const Model& nodes = model_.model();
-    const Tag& tag = tagging_.tags[node];
     std::string out = fmt::format("<node id=\"{}\">", IdOf(node));
     AddData(out, "kind", "node");
-    AddData(out, "label", nodes[node].name);
-    AddData(out, "op", nodes.OpType(node));
-    AddData(out, "domain", nodes.Domain(node));
-    AddData(out, "graph", nodes.GraphPath(node));
-    AddData(out, "index", std::to_string(nodes[node].index));
-    if (tag.tagged()) {
-      const Role& role = tagging_.roles[tag.role];
-      AddData(out, "module", tagging_.modules.Path(tag.module));
-      AddData(out, "class", tagging_.modules.Class(tag.module));
-      AddData(out, "tag", format_.HierarchyTag(tag));
-      AddData(out, "role", format_.RolePath(tag.module));
-      AddData(out, "type", EnumToWord(kRoleTypeNames, role.type));
-      AddData(out, "component", role.component);
-      AddData(out, "attention",
-              EnumToWord(kAttentionKindNames, role.attention_kind));
-      if (role.layer >= 0) AddData(out, "layer", std::to_string(role.layer));
-      AddData(out, "confidence", EnumToWord(kConfidenceNames, tag.confidence));
-      AddData(out, "source", EnumToWord(kSourceNames, tag.source));
-    }
-    if (const auto line = tagging_.lines.Of(node)) {
-      AddData(out, "file", line->file);
-      AddData(out, "line", std::to_string(line->line));
-      AddData(out, "function", line->function);
+    const Table::Row row = nodes_.Row(node);
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string_view key = KeyOf(columns_[i]);
+      const auto* const text = row[i].As<std::string>();
+      const auto* const list = row[i].As<Datum::List>();
+      if (key.empty() || row[i].IsNull() ||
+          (list != nullptr && list->empty())) {
+        continue;
+      }
+      AddData(out, key, text != nullptr ? *text : JsonText(row[i]));
     }
     write_(out + "</node>\n");
   }
@@ -370,23 +278,22 @@ class GraphmlWriter {
   const Tagging& tagging_;
   const Sink& write_;
   const ModuleFormat format_;
+  const NodeTable nodes_;
+  const std::vector<Column> columns_ = NodeTable::Columns();
   const IdVector<ModuleId, std::uint32_t> places_;
 };
 
-// DOT has modules as nested clusters. GraphML has nodes of the model and
-// modules as nodes of one flat graph, which every reader understands:
-// `contains` edges for the tree, `data` edges for values.
-template <typename GraphWriter>
-void WriteGraph(const TaggedModel& model, const Sink& write) {
-  GraphWriter(model, write).Run();
+// Nodes of the model and modules are nodes of one flat graph, which every
+// reader understands: `contains` edges for the tree, `data` edges for values.
+void WriteGraphml(const TaggedModel& model, const Sink& write) {
+  GraphmlWriter(model, write).Run();
 }
 
 using Writer = void (*)(const TaggedModel&, const Sink&);
 
 // In the order of ExportFormat.
 constexpr std::array<Writer, kExportFormatNames.size()> kWriters = {
-    WriteGraph<GraphmlWriter>, WriteGraph<DotWriter>, WriteTsv<Format::kTsv>,
-    WriteNetron, WriteSidecarOf};
+    WriteGraphml, WriteTsv<Format::kTsv>, WriteNetron, WriteSidecarOf};
 
 }  // namespace
 

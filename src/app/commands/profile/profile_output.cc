@@ -36,8 +36,8 @@ std::string ProfileNumber(std::int64_t number, const ProfileReport& report) {
     return fmt::format("{:.6g}", static_cast<double>(number) /
                                      static_cast<double>(report.measure.parts));
   }
-  return (number < 0 ? "-" : "") +
-         WithThousands(static_cast<std::uint64_t>(std::abs(number)));
+  const auto bits = static_cast<std::uint64_t>(number);
+  return number < 0 ? "-" + WithThousands(0 - bits) : WithThousands(bits);
 }
 
 std::string ProfileShare(std::int64_t part, std::int64_t whole) {

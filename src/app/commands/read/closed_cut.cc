@@ -32,7 +32,6 @@ class MainGraph {
   explicit MainGraph(const Model& model)
       : model_(model),
         reads_(model.node_count()),
-        direct_(model.node_count()),
         readers_(model.node_count()) {
     for (const NodeId node : nodes()) {
       FindReads(node);
@@ -51,10 +50,6 @@ class MainGraph {
   }
   ValueId ValueOf(const Reader& reader) const {
     return reads_[reader.node][reader.read];
-  }
-  // Whether only a subgraph of the reader mentions the value.
-  bool IsCapture(const Reader& reader) const {
-    return reader.read >= direct_[reader.node];
   }
   bool IsInput(ValueId value) const {
     return model_[value].is_input && model_.Producer(value) == kNo<NodeId> &&
@@ -79,7 +74,6 @@ class MainGraph {
     for (const ValueId input : model_.Inputs(node)) {
       if (input != kNo<ValueId>) reads.push_back(input);
     }
-    direct_[node] = reads.size();
     if (model_.Subgraphs(node).empty()) return;
     std::unordered_set<ValueId> known(reads.begin(), reads.end());
     for (const ValueId value : edit::ReadsOf(model_, node)) {
@@ -93,7 +87,6 @@ class MainGraph {
 
   const Model& model_;
   IdVector<NodeId, std::vector<ValueId>> reads_;
-  IdVector<NodeId, std::size_t> direct_;  // reads that are the node's inputs
   IdVector<NodeId, std::vector<Reader>> readers_;
 };
 
@@ -144,9 +137,8 @@ Flags Constants(const Model& model, const MainGraph& graph) {
 }  // namespace
 
 struct PartCutter::State {
-  State(const Model& file, CutBy cut_by)
+  explicit State(const Model& file)
       : model(file),
-        by(cut_by),
         graph(file),
         constant(Constants(file, graph)),
         own(file.node_count()),
@@ -165,7 +157,6 @@ struct PartCutter::State {
   }
 
   const Model& model;
-  const CutBy by;
   const MainGraph graph;
   const Flags constant;
   // By node: the last part that it was in; not asked for, but read, too.
@@ -174,8 +165,8 @@ struct PartCutter::State {
   IdVector<NodeId, std::vector<std::size_t>> returned;  // places of outputs
 };
 
-PartCutter::PartCutter(const Model& model, CutBy by)
-    : state_(std::make_unique<State>(model, by)) {}
+PartCutter::PartCutter(const Model& model)
+    : state_(std::make_unique<State>(model)) {}
 
 PartCutter::~PartCutter() = default;
 
@@ -204,30 +195,18 @@ Cut PartCutter::CutOut(std::vector<NodeId> nodes) {
     if (!listed.insert(value).second) return;
     names.emplace_back(state.model.ValueName(value));
   };
-  const bool sees_captures = state.by == CutBy::kOurselves;
   std::vector<Reader> readers;  // that need an output
   std::vector<std::size_t> returned;
   for (const NodeId node : nodes) {
     const bool own = state.own[node] == state.part;
-    const std::vector<ValueId>& reads = graph.Reads(node);
-    for (std::size_t i = 0; i < reads.size(); ++i) {
-      if (!graph.IsWeight(reads[i])) {
-        if (!state.IsInside(state.model.Producer(reads[i]))) {
-          list(reads[i], cut.inputs);
-        }
-      } else if (!sees_captures && graph.IsCapture({node, i})) {
-        cut.obstacles.push_back(
-            {node, fmt::format("its subgraph reads the weight {}, but "
-                               "extract_model does not copy it",
-                               state.model.ValueName(reads[i]))});
+    for (const ValueId read : graph.Reads(node)) {
+      if (!graph.IsWeight(read) &&
+          !state.IsInside(state.model.Producer(read))) {
+        list(read, cut.inputs);
       }
     }
     for (const Reader& reader : graph.Readers(node)) {
-      if (state.IsInside(reader.node)
-              ? !sees_captures && graph.IsCapture(reader)
-              : own) {
-        readers.push_back(reader);
-      }
+      if (own && !state.IsInside(reader.node)) readers.push_back(reader);
     }
     if (!own) {
       cut.constants.push_back(node);

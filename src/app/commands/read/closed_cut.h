@@ -21,16 +21,12 @@ struct Cut {
   std::vector<Obstacle> obstacles;  // nodes that cannot be cut out
 };
 
-// Who cuts: onnx.utils.extract_model does not look into subgraphs, so that
-// what they capture must be an input or output; our own writer does.
-enum class CutBy { kExtractModel, kOurselves };
-
 // Cuts many parts out of one model: the time for a part depends on the part
 // alone.
 class PartCutter {
  public:
   // `model` must outlive it.
-  explicit PartCutter(const Model& model, CutBy by = CutBy::kOurselves);
+  explicit PartCutter(const Model& model);
   ~PartCutter();
 
   // `nodes` are of the main graph. What leaves the part must not come back

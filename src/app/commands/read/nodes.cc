@@ -145,7 +145,7 @@ Table::Row NodeTable::Row(NodeId node) const {
     row.insert(
         row.end(),
         {Datum::Module(tree.Path(tag.module)),
-         Datum::OrNull(tree.Class(tag.module)),
+         Datum::OrNull(ClassOf(tagging_, tag.module)),
          Datum::OrNull(tagging_.ClassConfidenceName(tag.module)),
          format_.HierarchyTag(tag), tree.Path(format_.TagModule(tag.module)),
          Datum::OrNull(format_.TagClassConfidence(tag.module)),

@@ -53,8 +53,8 @@ class Pages {
           false);
   }
 
-  // One page for each model, and an index. A model that cannot be read is a
-  // row of the index.
+  // One page for each model, and an index. A model that cannot be read, or that
+  // lacks a dimension of --shape, is a row of the index.
   void Folder(const std::string& folder) {
     TagOptions wanted;
     wanted.models = {folder};
@@ -76,7 +76,10 @@ class Pages {
       try {
         rows.push_back(Row(found));
       } catch (const Error& error) {
-        if (error.kind() != ErrorKind::kInput) throw;
+        if (error.kind() != ErrorKind::kInput &&
+            error.kind() != ErrorKind::kUsage) {
+          throw;
+        }
         rows.push_back(ZooRow(NameInside(found), "", error.what(), nullptr));
         ++failed;
         terminal_.Report("{}", Ours{error.what()});

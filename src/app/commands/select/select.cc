@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 
 #include "app/commands/commands.h"
-#include "app/commands/read/closed_cut.h"
 #include "app/commands/read/nodes.h"
 #include "app/commands/read/part_plan.h"
 #include "app/commands/select/dialects.h"
@@ -75,58 +74,6 @@ bool KeepWithinBudget(const SelectOptions& options, Selection& selection,
   return true;
 }
 
-// ---------------------------------------------------------------- extract
-std::string Added(const Model& nodes, const std::vector<NodeId>& added,
-                  std::string_view what) {
-  const std::string_view first = nodes[added.front()].name;
-  return Message(
-      "also extracted: {} {} ({}{})", Count(added.size(), "node"), what,
-      first.empty() ? nodes.Address(added.front()) : std::string(first),
-      added.size() > 1 ? ", ..." : "");
-}
-
-ToolInput WriteExtract(const Selection& selection,
-                       const SelectOptions& options) {
-  const Model& nodes = selection.model.model();
-  const Cut cut =
-      PartCutter(nodes, CutBy::kExtractModel).CutOutClosed(selection.nodes);
-  ToolInput input;
-  input.obstacles = ObstacleLines(nodes, cut.obstacles);
-  if (cut.inputs.empty() && cut.obstacles.empty()) {
-    input.obstacles.push_back(
-        "this part has no input, but extract_model needs one");
-  } else if (cut.outputs.empty() && cut.obstacles.empty()) {
-    input.obstacles.push_back(
-        "this part has no output, but extract_model needs one");
-  }
-  if (!cut.between.empty()) {
-    input.notes.push_back(
-        Added(nodes, cut.between, "between the selected nodes"));
-  }
-  if (!cut.constants.empty()) {
-    input.notes.push_back(Added(nodes, cut.constants, "with constants"));
-  }
-  const auto value = [](const auto& made) {
-    return [&made] { return JsonText(made); };
-  };
-  const auto addresses = [&](const std::vector<NodeId>& list) {
-    return [&] {
-      return JsonText(ListOf(list, [&](NodeId node) {
-        return Datum::Object(
-            {{"index", nodes[node].index}, {"name", nodes[node].name}});
-      }));
-    };
-  };
-  input.text =
-      FillTemplate(options, {{"file", value(selection.model.about().file)},
-                             {"inputs", value(cut.inputs)},
-                             {"outputs", value(cut.outputs)},
-                             {"nodes", addresses(cut.nodes)},
-                             {"between", addresses(cut.between)},
-                             {"constants", addresses(cut.constants)}});
-  return input;
-}
-
 // ---------------------------------------------------------------- addresses
 // Why `node` has no name of its own in the main graph; "" if it has.
 std::string WhyNameless(const Model& nodes, const NameUses& names,
@@ -184,7 +131,6 @@ Result RunSelect(const SelectOptions& options, Terminal& terminal) {
     }
   }
   ToolInput input = tool.name == "layer-ann" ? WriteLayerAnn(selection, options)
-                    : tool.name == "extract" ? WriteExtract(selection, options)
                                              : WriteDialect(selection, options);
   if (!input.obstacles.empty()) {
     terminal.Report("the tool cannot use this selection{}",

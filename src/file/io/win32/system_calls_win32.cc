@@ -371,6 +371,35 @@ std::vector<std::string> Arguments(int, char**) {
   return arguments;
 }
 
+// Windows has no exec: waits, and ends as the other program did. The words are
+// quoted as CommandLineToArgvW() reads them.
+void RunInstead(const std::vector<std::string>& words) {
+  std::wstring line;
+  for (const std::string& word : words) {
+    line += line.empty() ? L"\"" : L" \"";
+    std::size_t slashes = 0;
+    for (const wchar_t c : ToWide(word)) {
+      if (c == L'"') line.append(slashes + 1, L'\\');
+      slashes = c == L'\\' ? slashes + 1 : 0;
+      line += c;
+    }
+    line.append(slashes, L'\\').append(L"\"");
+  }
+  STARTUPINFOW start = {};
+  start.cb = sizeof(start);
+  PROCESS_INFORMATION made = {};
+  if (CreateProcessW(nullptr, line.data(), nullptr, nullptr, TRUE, 0, nullptr,
+                     nullptr, &start, &made) == 0) {
+    return;
+  }
+  const Handle process(made.hProcess);
+  const Handle thread(made.hThread);
+  WaitForSingleObject(process.get(), INFINITE);
+  DWORD code = 0;
+  GetExitCodeProcess(process.get(), &code);
+  ExitProcess(code);
+}
+
 void PrepareStandardStreams() {
   for (const int fd : {0, 1, 2}) {
     _setmode(fd, _O_BINARY);

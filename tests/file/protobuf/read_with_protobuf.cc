@@ -1,5 +1,4 @@
-// Tested by tests/file/protobuf/verify_test.cc.
-#include "file/protobuf/verify.h"
+#include "file/protobuf/read_with_protobuf.h"
 
 #include <fmt/core.h>
 #include <google/protobuf/arena.h>
@@ -9,13 +8,11 @@
 
 #include "base/lists.h"
 #include "base/text.h"
-#include "onnx_tag/error.h"
-#include "onnx_tag_lite.pb.h"
+#include "onnx_tag_schema.pb.h"
 
 namespace onnx_tag {
 namespace {
 
-constexpr std::size_t kMostBytes = 0x7fffffff;
 constexpr std::size_t kMostDifferences = 1000;
 
 struct Type {
@@ -26,12 +23,12 @@ struct Type {
   bool operator==(const Type&) const = default;
 };
 
-Type TypeOf(const lite::ValueInfoProto& info) {
+Type TypeOf(const schema::ValueInfoProto& info) {
   Type type;
-  const lite::TypeProto::Tensor& tensor = info.type().tensor_type();
+  const schema::TypeProto::Tensor& tensor = info.type().tensor_type();
   type.data_type = tensor.elem_type();
   type.has_shape = tensor.has_shape();
-  for (const lite::TensorShapeProto::Dimension& dim : tensor.shape().dim()) {
+  for (const schema::TensorShapeProto::Dimension& dim : tensor.shape().dim()) {
     type.dims.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
   }
   return type;
@@ -49,7 +46,7 @@ class Comparison {
     }
   }
 
-  void Compare(const lite::ModelProto& proto) {
+  void Compare(const schema::ModelProto& proto) {
     Equal("ir_version", model_.ir_version(), proto.ir_version());
     Equal("producer_name", model_.producer_name(), proto.producer_name());
     Equal("producer_version", model_.producer_version(),
@@ -62,7 +59,7 @@ class Comparison {
     CompareMetadata(model_.metadata(), proto.metadata_props());
     CompareGraph(proto.graph(), "");
     for (int i = 0; i < proto.training_info_size(); ++i) {
-      const lite::TrainingInfoProto& training = proto.training_info(i);
+      const schema::TrainingInfoProto& training = proto.training_info(i);
       if (training.has_initialization()) {
         CompareGraph(training.initialization(),
                      fmt::format("train[{}]:initialization", i));
@@ -74,7 +71,7 @@ class Comparison {
     }
     Equal("number of functions", model_.functions().size(),
           static_cast<std::size_t>(proto.functions_size()));
-    for (const lite::FunctionProto& function : proto.functions()) {
+    for (const schema::FunctionProto& function : proto.functions()) {
       CompareFunction(function);
     }
     for (const auto& [path, ids] : graphs_) {
@@ -155,11 +152,11 @@ class Comparison {
     return id;
   }
 
-  void CompareGraph(const lite::GraphProto& proto, const std::string& path) {
+  void CompareGraph(const schema::GraphProto& proto, const std::string& path) {
     const GraphId id = TakeGraph(path);
     if (id == kNo<GraphId>) return;
     const Graph& graph = model_[id];
-    const auto name_of = [](const lite::ValueInfoProto& info) {
+    const auto name_of = [](const schema::ValueInfoProto& info) {
       return std::string_view(info.name());
     };
     Equal("name of a graph", graph.name, proto.name());
@@ -181,7 +178,7 @@ class Comparison {
     CompareNodes(graph.nodes, proto.node(), path);
   }
 
-  void CompareFunction(const lite::FunctionProto& proto) {
+  void CompareFunction(const schema::FunctionProto& proto) {
     const std::string path =
         fmt::format("fn:{}::{}{}{}", proto.domain(), proto.name(),
                     proto.overload().empty() ? "" : ":", proto.overload());
@@ -204,7 +201,7 @@ class Comparison {
     });
   }
 
-  void CompareNode(NodeId id, const lite::NodeProto& proto,
+  void CompareNode(NodeId id, const schema::NodeProto& proto,
                    const std::string& path) {
     node_ = id;
     Equal("name", model_[id].name, proto.name());
@@ -216,7 +213,7 @@ class Comparison {
     CompareMetadata(model_.Metadata(id), proto.metadata_props());
     const std::string place =
         fmt::format("{}{}{}:", path, path.empty() ? "" : "/", model_[id].index);
-    for (const lite::AttributeProto& attribute : proto.attribute()) {
+    for (const schema::AttributeProto& attribute : proto.attribute()) {
       const std::string name = place + attribute.name();
       if (attribute.has_g()) CompareGraph(attribute.g(), name);
       for (int k = 0; k < attribute.graphs_size(); ++k) {
@@ -227,7 +224,7 @@ class Comparison {
   }
 
   template <typename Dims>
-  void CompareWeight(const Initializer& ours, const lite::TensorProto& theirs,
+  void CompareWeight(const Initializer& ours, const schema::TensorProto& theirs,
                      const Dims& dims) {
     Equal("name of an initializer", model_.ValueName(ours.value),
           theirs.name());
@@ -241,7 +238,7 @@ class Comparison {
 
   template <typename Infos>
   void AddTypes(const Infos& infos) {
-    for (const lite::ValueInfoProto& info : infos) {
+    for (const schema::ValueInfoProto& info : infos) {
       types_[info.name()].push_back(TypeOf(info));
     }
   }
@@ -274,15 +271,9 @@ class Comparison {
 
 std::vector<ReadingDifference> CompareWithProtobuf(Bytes file,
                                                    const Model& model) {
-  if (file.size() > kMostBytes) {
-    Fail(ErrorKind::kInput,
-         "--verify parses the whole file with protobuf, whose limit is {} bytes"
-         "; this file has {}\n  check without --verify",
-         kMostBytes, file.size());
-  }
   google::protobuf::Arena arena;
   auto* const proto =
-      google::protobuf::Arena::CreateMessage<lite::ModelProto>(&arena);
+      google::protobuf::Arena::CreateMessage<schema::ModelProto>(&arena);
   if (!proto->ParseFromArray(file.data(), static_cast<int>(file.size()))) {
     return {{kNo<NodeId>, "protobuf refuses the file, but onnx-tag reads it"}};
   }

@@ -1,7 +1,4 @@
 // A second, independent reading of a model, by protobuf.
-//
-// The only layer that uses protobuf. A build with -DONNX_TAG_PROTOBUF=OFF
-// (WebAssembly) has no protobuf: everything but `check --verify` works.
 #pragma once
 
 #include <string>
@@ -22,9 +19,7 @@ struct ReadingDifference {
 // graphs, nodes, names, edges, metadata, types and shapes. Holds the whole file
 // in memory. Lists at most 1,000 differences; the first one if protobuf refuses
 // the file.
-//
-// Throws Error(kInput) if the file has more than 2 GiB, which protobuf
-// cannot parse, and Error(kUsage) if this build has no protobuf.
+// REQUIRES: the file has less than 2 GiB, which protobuf can parse.
 std::vector<ReadingDifference> CompareWithProtobuf(Bytes file,
                                                    const Model& model);
 
