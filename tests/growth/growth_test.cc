@@ -454,13 +454,14 @@ const std::vector<Dimension>& Dimensions() {
       {"terms of a formula",
        [](const TemporaryFolder& folder, std::uint32_t size) {
          return std::vector<std::string>{
-             "show", folder.Write("m.onnx", SumOfNames(size)), "--by", "memory",
-             "--json"};
+             "show", folder.Write("m.onnx", SumOfNames(size)), "--measure",
+             "memory", "--json"};
        }},
       {"equal names",
        [](const TemporaryFolder& folder, std::uint32_t size) {
          return std::vector<std::string>{
-             "show", folder.Write("m.onnx", EqualNames(size)), "--by", "flops"};
+             "show", folder.Write("m.onnx", EqualNames(size)), "--measure",
+             "flops"};
        }},
       {"shape arithmetic",
        [](const TemporaryFolder& folder, std::uint32_t size) {

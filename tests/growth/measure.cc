@@ -28,7 +28,7 @@ const std::vector<Command>& Commands() {
       {"explain", {"explain", "@a.onnx", "#0"}},
       {"show", {"show", "@a.tagged.onnx", "--nodes"}},
       {"show sidecar", {"show", "@a.tags.json"}},
-      {"memory", {"show", "@a.tagged.onnx", "--by", "memory"}},
+      {"memory", {"show", "@a.tagged.onnx", "--measure", "memory"}},
       {"query",
        {"query", "@a.tags.json", "layer>=0 or within=*M* or untagged"}},
       {"select", {"select", "@a.tagged.onnx", "op=Relu", "--for", "ort-quant"}},

@@ -59,7 +59,7 @@ def allocated(path: pathlib.Path, numbers: Dict[str, int]) -> int:
 def ours(program: str, path: pathlib.Path, numbers: Dict[str, int]) -> int:
     words = [word for name, number in numbers.items() for word in ("--shape", f"{name}={number}")]
     environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
-    said = subprocess.run([program, "show", str(path), "--json", "--by", "memory", *words], check=True, capture_output=True,
+    said = subprocess.run([program, "show", str(path), "--json", "--measure", "memory", *words], check=True, capture_output=True,
                           env=environment)
     return json.loads(said.stdout)["memory"]["peak"]
 

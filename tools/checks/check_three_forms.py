@@ -105,7 +105,7 @@ def parsed(answer: Answer, sidecar: bool) -> Answer:
 
 
 def without_sizes(answer: Answer) -> Answer:
-    """The text of `show --by nodes` or `diff` without what it says about sizes."""
+    """The text of `show --measure nodes` or `diff` without what it says about sizes."""
     lines = [line for line in answer.out.split("\n") if not re.match(r"  (weights|FLOPs)  |              = ", line)]
     return Answer(answer.exit_code, [re.sub(r"( parameters?), .*; FLOPs .*", r"\1", line) for line in lines])
 
@@ -155,8 +155,8 @@ def reading(model: Model, other: Model, form: str, sidecar: bool) -> Iterator[Tu
     if not sidecar:
         yield "show", text
         yield "show", model.run(form, "show", "FORM", "--nodes")
-        yield "show", model.run(form, "show", "FORM", "--by", "flops")
-    yield "show", without_sizes(model.run(form, "show", "FORM", "--by", "nodes"))
+        yield "show", model.run(form, "show", "FORM", "--measure", "flops")
+    yield "show", without_sizes(model.run(form, "show", "FORM", "--measure", "nodes"))
     yield "show", parsed(model.run(form, "show", "FORM", "--json"), sidecar)
     for query in QUERIES:
         yield "query", model.run(form, "query", "FORM", query)

@@ -47,7 +47,7 @@ def commands(file: str, out: str) -> Dict[str, List[str]]:
         "split --budget": ["split", file, "--budget", "1kB", "--by", "memory", "--dry-run"],
         "select --budget": ["select", file, "--for", "layer-ann", "--device", "gpu", "--budget", "1kB"],
         "diff --weights": ["diff", file, file, "--weights"],
-        "show --by memory": ["show", file, "--by", "memory", "--shape", "batch=2"],
+        "show --measure memory": ["show", file, "--measure", "memory", "--shape", "batch=2"],
         "show --shape": ["show", file, "--shape", "batch=7"],
         "profile": ["profile", file, f"{out}/numbers.tsv"],
         "profile --by op": ["profile", file, f"{out}/numbers.tsv", "--by", "op"],

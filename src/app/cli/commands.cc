@@ -90,6 +90,13 @@ std::vector<std::string> ParseExceptions(std::string_view,
   return exceptions;
 }
 
+// "layer,op"
+std::vector<std::string> ParseByKeys(std::string_view,
+                                     const std::string& list) {
+  const auto words = Split(list, ',');
+  return {words.begin(), words.end()};
+}
+
 std::size_t ParseJobs(std::string_view option, const std::string& word) {
   constexpr std::size_t kMostJobs = 256;
   const std::uint64_t jobs = ParseCount(option, word);

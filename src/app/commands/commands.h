@@ -91,9 +91,9 @@ struct TaggedModelOptions {
   TagSourceOptions source;
 };
 
-// What `show` tells of modules; kAll: a little of each.
-enum class ShowBy { kFlops, kParameters, kBytes, kMemory, kNodes, kAll };
-constexpr std::array<std::string_view, 5> kShowByNames = {
+// What `show` tells of rows; kAll: a little of each.
+enum class ShowMeasure { kFlops, kParameters, kBytes, kMemory, kNodes, kAll };
+constexpr std::array<std::string_view, 5> kShowMeasureNames = {
     "flops", "parameters", "bytes", "memory", "nodes"};
 
 struct ShowOptions : TaggedModelOptions {
@@ -102,12 +102,15 @@ struct ShowOptions : TaggedModelOptions {
   std::string module;                  // the subtree to show; a pattern
   bool nodes = false;
   bool unfold = false;
-  ShowBy by = ShowBy::kAll;
+  std::string by = "module";  // read/rollup.h has the keys
+  ShowMeasure measure = ShowMeasure::kAll;
 };
 Result RunShow(const ShowOptions& options, Terminal& terminal);
 
 struct QueryOptions : TaggedModelOptions {
   std::string query;
+  std::vector<std::string> by;  // count the nodes by these keys
+  bool count = false;           // by nothing: one number
 };
 Result RunQuery(const QueryOptions& options, Terminal& terminal);
 
@@ -186,18 +189,6 @@ struct CheckOptions : TaggedModelOptions {
 };
 Result RunCheck(const CheckOptions& options, Terminal& terminal);
 
-enum class ProfileKey {
-  kModule,
-  kClass,
-  kLayer,
-  kRole,
-  kNode,
-  kLine,
-  kOp,
-  kProvider,
-};
-constexpr std::array<std::string_view, 8> kProfileKeyNames = {
-    "module", "class", "layer", "role", "node", "line", "op", "provider"};
 // Formats of other programs, for the modules around each kernel.
 enum class StackFormat { kNone, kFolded, kSpeedscope };
 
@@ -207,13 +198,14 @@ struct ProfileSource {
   std::string measure = "time";  // a number of the events, a column
   std::string layers;            // TensorRT's layer information
   std::string op_trace;          // QNN's: which nodes its operators came from
+  std::string key;               // a column of a table
 };
 
 struct ProfileOptions : TaggedModelOptions {
   ProfileSource profile;
   std::string against;  // a second profile, beside the first
   std::uint64_t skip_runs = 0;
-  ProfileKey by = ProfileKey::kModule;
+  std::string by = "module";
   StackFormat stacks = StackFormat::kNone;
   std::uint64_t top = 40;  // rows of the table; 0: all
 };

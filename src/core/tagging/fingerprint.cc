@@ -49,17 +49,11 @@ bool HasSameNodes(const Model& a, const Model& b) {
 
 }  // namespace
 
-bool IsOldFingerprint(std::string_view fingerprint) {
-  return fingerprint.size() == 16 &&
-         fingerprint.find_first_not_of("0123456789abcdef") ==
-             std::string_view::npos;
-}
-
 bool BelongsTo(const Sidecar& sidecar, const Model& model) {
   if (sidecar.graph.node_count() != model.node_count()) return false;
-  return IsOldFingerprint(sidecar.model.fingerprint)
-             ? HasSameNodes(sidecar.graph, model)
-             : sidecar.model.fingerprint == Fingerprint(model);
+  return sidecar.model.fingerprint.starts_with(kMethod)
+             ? sidecar.model.fingerprint == Fingerprint(model)
+             : HasSameNodes(sidecar.graph, model);
 }
 
 std::string Fingerprint(const Model& model) {

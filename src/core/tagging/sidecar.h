@@ -72,12 +72,8 @@ std::optional<SidecarGlance> GlanceAtSidecar(std::string_view json);
 // "xxh64:" and 16 hexadecimal digits.
 std::string Fingerprint(const Model& model);
 
-// Whether version 0.1 made it, in its own way: 16 digits alone. It cannot be
-// compared with those of today.
-bool IsOldFingerprint(std::string_view fingerprint);
-
 // Whether `sidecar` was written for the graph of `model`: by the fingerprint,
-// or for an old one node by node.
+// or, as version 0.1 made it in another way, node by node.
 bool BelongsTo(const Sidecar& sidecar, const Model& model);
 
 }  // namespace onnx_tag

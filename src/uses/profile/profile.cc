@@ -16,7 +16,7 @@ constexpr std::size_t kLookedAt = 64 * 1024;
 }  // namespace
 
 Profile ReadProfile(Bytes file, std::string_view measure, Bytes layers,
-                    Bytes op_trace) {
+                    Bytes op_trace, std::string_view key) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   for (Bytes* const text : {&file, &layers, &op_trace}) {
     if (text->starts_with(kByteOrderMark)) {
@@ -37,6 +37,11 @@ Profile ReadProfile(Bytes file, std::string_view measure, Bytes layers,
   if (!op_trace.empty() && !qnn) {
     Fail(ErrorKind::kUsage, "--op-trace requires a profile of QNN (CSV)");
   }
+  if (!json && !openvino && !qnn) return ReadTableProfile(file, measure, key);
+  if (!key.empty() && key != "provider") {
+    Fail(ErrorKind::kUsage,
+         "unknown key for --by '{}': only a table has columns", key);
+  }
   if (openvino || tensor_rt || qnn) {
     if (measure != Measure::kTime) {
       Fail(ErrorKind::kUsage, "a profile of {} has only times",
@@ -48,7 +53,6 @@ Profile ReadProfile(Bytes file, std::string_view measure, Bytes layers,
            : qnn    ? ReadQnnProfile(start, op_trace)
                     : ReadTensorRtProfile(file, layers);
   }
-  if (!json) return ReadTableProfile(file, measure);
   return ReadOrtProfile(file, measure);
 }
 

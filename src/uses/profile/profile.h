@@ -88,8 +88,12 @@ std::int64_t CountSelfTimes(Profile& profile,
 //
 // `layers` is the file of `trtexec --exportLayerInfo`, `op_trace` QNN's trace
 // of operators; empty: there is none.
+//
+// `key` is the column of a table that says the provider of its lines; "" or
+// "provider": what the file itself says.
 Profile ReadProfile(Bytes file, std::string_view measure = Measure::kTime,
-                    Bytes layers = {}, Bytes op_trace = {});
+                    Bytes layers = {}, Bytes op_trace = {},
+                    std::string_view key = {});
 
 // `measure` is "time", or a number among the arguments of a kernel's event:
 // "output_size", "mem_in_use_peak". The kernels of OpenVINO that ran in a node
@@ -112,6 +116,7 @@ Profile ReadQnnProfile(Bytes text, Bytes op_trace);
 
 // Lines of names and numbers between tabs. The first column is the name of a
 // node or of a value, `measure` the head of the column to take.
-Profile ReadTableProfile(Bytes tsv, std::string_view measure);
+Profile ReadTableProfile(Bytes tsv, std::string_view measure,
+                         std::string_view key = {});
 
 }  // namespace onnx_tag::profile

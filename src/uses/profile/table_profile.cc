@@ -1,8 +1,9 @@
 // Any numbers by node or value: sensitivities, signal-to-noise ratios, counts.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
-#include <unordered_map>
+#include <utility>
 
 #include "base/parse_number.h"
 #include "base/text.h"
@@ -94,6 +95,17 @@ Column FindColumn(Row first, Row second, std::string_view measure) {
        Ours{kForms});
 }
 
+// Where the texts of `key` are.
+std::optional<std::size_t> FindKey(Row first, std::string_view key,
+                                   bool has_heads) {
+  if (key.empty() || key == "provider") return std::nullopt;
+  for (std::size_t i = 0; has_heads && !first.done(); ++i) {
+    if (Unquoted(first.Take()) == key) return i;
+  }
+  Fail(ErrorKind::kUsage,
+       "unknown key for --by '{}': the table has no such column", key);
+}
+
 bool IsData(std::string_view line) {
   return !line.empty() && !line.starts_with('#');
 }
@@ -112,7 +124,8 @@ std::int64_t PartsFor(double most, std::size_t count) {
 
 }  // namespace
 
-Profile ReadTableProfile(Bytes tsv, std::string_view measure) {
+Profile ReadTableProfile(Bytes tsv, std::string_view measure,
+                         std::string_view key) {
   constexpr double kMost = 1e12;
   const std::vector<std::string_view> lines = Lines(tsv);
   const auto first = std::find_if(lines.begin(), lines.end(), IsData);
@@ -125,7 +138,14 @@ Profile ReadTableProfile(Bytes tsv, std::string_view measure) {
   const auto row = [&](std::string_view line) { return Row(line, separator); };
   const Column column = FindColumn(
       row(*first), row(second == lines.end() ? "" : *second), measure);
-  std::vector<std::pair<std::string_view, double>> rows;
+  const std::optional<std::size_t> of_key =
+      FindKey(row(*first), key, column.has_heads);
+  struct Line {
+    std::string_view name;
+    double value;
+    std::string_view key = {};
+  };
+  std::vector<Line> rows;
   double most = 0;
   for (auto line = first + (column.has_heads ? 1 : 0); line != lines.end();
        ++line) {
@@ -138,14 +158,19 @@ Profile ReadTableProfile(Bytes tsv, std::string_view measure) {
            line - lines.begin() + 1, cell, Ours{kForms});
     }
     most = std::max(most, std::abs(*value));
-    rows.emplace_back(row(*line).Take(), *value);
+    rows.push_back({row(*line).Take(), *value});
+    if (of_key) rows.back().key = row(*line).Take(*of_key);
   }
   Profile profile;
   profile.measure = {column.name, false, PartsFor(most, rows.size())};
-  std::unordered_map<std::string_view, KernelId> kernels;
-  for (const auto& [name, value] : rows) {
-    const auto [at, added] = kernels.try_emplace(name, KernelId{0});
-    if (added) at->second = profile.kernels.Add({Unquoted(name), "", ""});
+  std::map<std::pair<std::string_view, std::string_view>, KernelId> kernels;
+  for (const auto& [name, value, provider] : rows) {
+    const auto [at, added] =
+        kernels.try_emplace(std::pair(name, provider), KernelId{0});
+    if (added) {
+      at->second =
+          profile.kernels.Add({Unquoted(name), "", Unquoted(provider)});
+    }
     const std::int64_t parts =
         std::llround(value * static_cast<double>(profile.measure.parts));
     profile.runs.push_back({.kernel = at->second,

@@ -1,6 +1,7 @@
 #include "uses/sizes/module_sizes.h"
 
 #include <algorithm>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
@@ -16,11 +17,11 @@ namespace {
 // many nodes, in times of the nodes of the file; beyond, as it is tagged.
 constexpr std::size_t kMostFollowed = 8;
 
-// Calls `use` with what each node costs in each module that runs it: a node of
-// a function's body in the modules of all calls.
+// Calls `use` with the FLOPs and results of each node in each module that runs
+// it: a node of a function's body in the modules of all calls.
 template <typename Use>
-void ForEachCost(const Model& model, const Tagging& tagging, Shapes& shapes,
-                 const Use& use) {
+void ForEachRun(const Model& model, const Tagging& tagging, Shapes& shapes,
+                const Use& use) {
   using RunId = Shapes::RunId;
   const CallModules modules(model, tagging);
   const FunctionCalls& calls = modules.calls();
@@ -87,27 +88,16 @@ IdVector<ModuleId, Sums> ModelSizes::Totals(const ModuleTree& tree) const {
   return totals;
 }
 
-ModelSizes CountSizes(const Model& model, const Tagging& tagging,
-                      Shapes& shapes, const Assumptions& assumptions) {
-  const Evaluation& numbers = assumptions.numbers();
-  ModelSizes sizes;
-  sizes.dimensions = assumptions.Text();
-  sizes.own.resize(tagging.modules.size());
-  sizes.flops.resize(model.node_count());
+namespace {
+
+std::vector<Weight> FindWeights(const Model& model, const Tagging& tagging) {
+  std::vector<Weight> weights;
   const WeightOwners owners(model, tagging);
-  const auto place = [&](ModuleId module) -> Sums& {
-    return module == kNo<ModuleId> ? sizes.untagged : sizes.own[module];
-  };
   const auto add = [&](ValueId value, std::int32_t data_type,
                        std::uint64_t elements) {
     if (elements == 0) return;
-    const std::uint64_t bytes = CountBytes(elements, data_type);
-    const ModuleId module = owners.Of(value);
-    sizes.weights.push_back({value, module, data_type, elements, bytes});
-    place(module) += {.parameters = elements, .bytes = bytes};
-    if (bytes == 0) return;
-    std::uint64_t& sum = sizes.bytes_by_type[TypeName(data_type)];
-    sum = CappedSum(sum, bytes);
+    weights.push_back({value, owners.Of(value), data_type, elements,
+                       CountBytes(elements, data_type)});
   };
   for (const Initializer& tensor : model.initializers()) {
     add(tensor.value, tensor.data_type, CountElements(model.Dims(tensor)));
@@ -115,20 +105,63 @@ ModelSizes CountSizes(const Model& model, const Tagging& tagging,
   for (const ConstantWeight& tensor : FindConstantWeights(model)) {
     add(tensor.value, tensor.data_type, tensor.elements);
   }
-  for (const NodeId node : model.Nodes()) {
-    sizes.flops[node] = numbers(shapes.Flops(node));
-    if (CountOf(sizes.flops[node])) continue;
-    ++place(tagging.tags[node].module).unknown_flops;
+  return weights;
+}
+
+}  // namespace
+
+void ForEachCost(const Model& model, const Tagging& tagging, Shapes& shapes,
+                 const Assumptions& assumptions,
+                 const std::vector<Weight>& weights,
+                 const std::function<void(const Cost&)>& use) {
+  for (const Weight& weight : weights) {
+    const std::span<const NodeId> readers = model.Consumers(weight.value);
+    const auto tagged = std::find_if(
+        readers.begin(), readers.end(),
+        [&](NodeId reader) { return tagging.tags[reader].tagged(); });
+    use({tagged != readers.end() ? *tagged
+         : readers.empty()       ? kNo<NodeId>
+                                 : readers.front(),
+         weight.module,
+         {.parameters = weight.elements, .bytes = weight.bytes}});
   }
-  const auto add_to = [&](std::uint64_t& sum, Dim part, Dim whole) {
-    if (!CountOf(numbers(whole))) return;
-    sum = CappedSum(sum, CountOf(numbers(part)).value_or(kOver));
+  const Evaluation& numbers = assumptions.numbers();
+  for (const NodeId node : model.Nodes()) {
+    if (CountOf(numbers(shapes.Flops(node)))) continue;
+    use({node, tagging.tags[node].module, {.unknown_flops = 1}});
+  }
+  const auto part = [&](Dim of, Dim whole) {
+    return CountOf(numbers(whole)) ? CountOf(numbers(of)).value_or(kOver) : 0;
   };
-  ForEachCost(model, tagging, shapes,
-              [&](NodeId node, ModuleId module, Dim flops, Dim written) {
-                Sums& sums = place(module);
-                add_to(sums.flops, flops, shapes.Flops(node));
-                add_to(sums.written, written, shapes.Written(node));
+  ForEachRun(model, tagging, shapes,
+             [&](NodeId node, ModuleId module, Dim flops, Dim written) {
+               use({node,
+                    module,
+                    {.flops = part(flops, shapes.Flops(node)),
+                     .written = part(written, shapes.Written(node))}});
+             });
+}
+
+ModelSizes CountSizes(const Model& model, const Tagging& tagging,
+                      Shapes& shapes, const Assumptions& assumptions) {
+  ModelSizes sizes;
+  sizes.dimensions = assumptions.Text();
+  sizes.own.resize(tagging.modules.size());
+  sizes.flops.resize(model.node_count());
+  sizes.weights = FindWeights(model, tagging);
+  for (const Weight& weight : sizes.weights) {
+    if (weight.bytes == 0) continue;
+    std::uint64_t& sum = sizes.bytes_by_type[TypeName(weight.data_type)];
+    sum = CappedSum(sum, weight.bytes);
+  }
+  for (const NodeId node : model.Nodes()) {
+    sizes.flops[node] = assumptions.numbers()(shapes.Flops(node));
+  }
+  ForEachCost(model, tagging, shapes, assumptions, sizes.weights,
+              [&](const Cost& cost) {
+                (cost.module == kNo<ModuleId> ? sizes.untagged
+                                              : sizes.own[cost.module]) +=
+                    cost.sums;
               });
   sizes.all = sizes.untagged;
   for (const Sums& sums : sizes.own) sizes.all += sums;
@@ -145,13 +178,13 @@ ModelFormulas SumFormulas(const Model& model, const Tagging& tagging,
   // The last is for nodes without a module.
   std::vector<Sum> sums(tree.size() + 1,
                         {FormulaSum(formulas), FormulaSum(formulas)});
-  ForEachCost(model, tagging, shapes,
-              [&](NodeId node, ModuleId module, Dim flops, Dim written) {
-                Sum& sum =
-                    module == kNo<ModuleId> ? sums.back() : sums[Index(module)];
-                if (shapes.Flops(node).known()) sum.flops.Add(flops);
-                if (shapes.Written(node).known()) sum.written.Add(written);
-              });
+  ForEachRun(model, tagging, shapes,
+             [&](NodeId node, ModuleId module, Dim flops, Dim written) {
+               Sum& sum =
+                   module == kNo<ModuleId> ? sums.back() : sums[Index(module)];
+               if (shapes.Flops(node).known()) sum.flops.Add(flops);
+               if (shapes.Written(node).known()) sum.written.Add(written);
+             });
   ModelFormulas result;
   result.untagged = {sums.back().flops.Total(), sums.back().written.Total()};
   for (std::size_t i = 0; i < tree.size(); ++i) {

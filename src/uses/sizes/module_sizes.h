@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -71,6 +72,18 @@ struct ModelFormulas {
   FormulaSums untagged;
   FormulaSums all;
 };
+
+// What a model's costs are the sum of: a node in a module that runs it, or a
+// weight in its module, with the first node that reads it.
+struct Cost {
+  NodeId node;      // kNo: nobody reads the weight
+  ModuleId module;  // kNo: none
+  Sums sums;
+};
+void ForEachCost(const Model& model, const Tagging& tagging, Shapes& shapes,
+                 const Assumptions& assumptions,
+                 const std::vector<Weight>& weights,
+                 const std::function<void(const Cost&)>& use);
 
 // Nodes of a function's body cost something in the modules of each call.
 ModelSizes CountSizes(const Model& model, const Tagging& tagging,

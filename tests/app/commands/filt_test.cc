@@ -8,9 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <map>
 
-#include "app/commands/filt/annotate_text.h"
 #include "support/onnx_models.h"
 #include "support/run_cli.h"
 #include "support/temporary_folder.h"
@@ -123,120 +121,23 @@ TEST(FiltTest, ASidecarIsEnough) {
             std::string(kQuery) + kQueryNote + "\n");
 }
 
-// `--color always` is what a terminal gets.
-TEST(FiltTest, ATerminalGetsALinkToALineThatIsThere) {
-  const TemporaryFolder folder;
-  const std::string code = folder.Write("a net.py", "pass\n");
-  const auto model = [&](const std::string& file) {
-    schema::ModelProto proto = ModelFromText(
-        ReadFile(std::string(ONNX_TAG_TEST_MODELS) + "/traced.textproto"));
-    schema::NodeProto& node = *proto.mutable_graph()->mutable_node(0);
-    node.mutable_metadata_props(2)->set_value(
-        "File \"" + file + "\", line 12, in forward\n    y = self.fc(x)");
-    return folder.Write("m.onnx", proto.SerializeAsString());
-  };
-  const auto noted = [&](const std::string& file, const std::string& color) {
-    return RunCli({"filt", model(file), "-q", "--color", color},
-                  "node_linear\n")
-        .out;
-  };
-  std::string path = fs::canonical(code).generic_string();
-  if (!path.starts_with('/')) path = "/" + path;
-  path.replace(path.find(' '), 1, "%20");
-  EXPECT_EQ(noted(code, "always"),
-            "node_linear \x1b[36m[head.fc Linear \x1b]8;;file://" + path +
-                "#12\x1b\\a net.py:12\x1b]8;;\x1b\\]\x1b[0m\n");
-  EXPECT_EQ(noted(code, "never"), "node_linear [head.fc Linear a net.py:12]\n");
-  // Not here, not a file, on another machine, and what only looks like a path.
-  for (const std::string& file :
-       {folder / "gone.py", folder / ".", "/" + code,
-        std::string("/x\x1b]8;;http://evil\x07/net.py")}) {
-    const std::string text = noted(file, "always");
-    EXPECT_EQ(text.find("\x1b]"), text.npos) << text;
-  }
-}
-
 TEST(FiltTest, TheModelCannotBeStandardInput) {
   EXPECT_EQ(RunCli({"filt", "-"}, "text").exit, 2);
   EXPECT_EQ(RunCli({"filt", "missing.onnx"}, "text").exit, 3);
 }
 
-// ---------------------------------------------------------------- the text
-// A book of names without a model.
-class Names {
- public:
-  explicit Names(std::vector<std::string> names) : names_(std::move(names)) {
-    for (const std::string& name : names_) {
-      filter_.Add(name);
-      notes_[name].text = " [*]";
-    }
-    filter_.AddOperator("Add");
-  }
-  std::string Annotate(const std::string& text, std::size_t piece,
-                       bool only = false) {
-    std::string out;
-    TextAnnotator annotator(
-        filter_,
-        [&](std::string_view name) {
-          const auto at = notes_.find(std::string(name));
-          return at == notes_.end() ? nullptr : &at->second;
-        },
-        {.only = only, .each = {}},
-        [&](std::string_view bytes) { out += bytes; });
-    for (std::size_t i = 0; i < text.size(); i += piece) {
-      annotator.Add(std::string_view(text).substr(i, piece));
-    }
-    annotator.Finish();
-    return out;
-  }
-
- private:
-  std::vector<std::string> names_;
-  std::map<std::string, NameNote> notes_;
-  NameFilter filter_;
-};
-
-TEST(FiltTest, ATextInPiecesOfAnySizeGivesTheSame) {
-  Names names({"/a/MatMul", "val_3", "fused a/b", "Add", "x"});
-  const std::string text =
-      "run /a/MatMul: val_3,val_33 \x1b[1m/a/MatMul\x1b[0m\n\n"
-      "fused a/b fused a/bc 'x' x \"x\": Name:'Add' 'Add'\nval_3";
-  const std::string whole = names.Annotate(text, text.size());
-  EXPECT_EQ(whole,
-            "run /a/MatMul [*]: val_3 [*],val_33 "
-            "\x1b[1m/a/MatMul [*]\x1b[0m\n\n"
-            "fused a/b [*] fused a/bc 'x [*]' x \"x\": Name:'Add [*]' "
-            "'Add'\nval_3 [*]");
-  for (std::size_t piece = 1; piece < 20; ++piece) {
-    EXPECT_EQ(names.Annotate(text, piece), whole) << piece;
-  }
-}
-
 TEST(FiltTest, ALineOfManyMegabytesIsTreatedInParts) {
-  Names names({"/a/MatMul"});
   std::string text;
   std::string expected;
-  while (text.size() < (std::size_t{5} << 20)) {
-    text += "/a/MatMul and more, ";
-    expected += "/a/MatMul [*] and more, ";
+  while (text.size() < (std::size_t{3} << 20)) {
+    text += std::string(kQuery) + " and more, ";
+    expected += std::string(kQuery) + kQueryNote + " and more, ";
   }
-  EXPECT_EQ(names.Annotate(text, 1 << 16), expected);
+  EXPECT_EQ(Filtered(text), expected);
   // One word as long: nothing to find, nothing lost.
   const std::string word(std::size_t{3} << 20, 'x');
-  EXPECT_EQ(names.Annotate(word + "/a/MatMul /a/MatMul\n", 1 << 16),
-            word + "/a/MatMul /a/MatMul [*]\n");
-}
-
-TEST(FiltTest, HostileNamesNeitherForgeLinesNorTakeLong) {
-  // 10^5 names that begin alike, and a text of their common beginning.
-  std::vector<std::string> names;
-  std::string path;
-  for (int i = 0; i < 200; ++i) path += "/a b";
-  for (int i = 0; i < 2000; ++i) names.push_back(path + std::to_string(i));
-  Names book(names);
-  std::string text;
-  for (int i = 0; i < 2000; ++i) text += path;
-  EXPECT_EQ(book.Annotate(text, 1 << 16), text);
+  EXPECT_EQ(Filtered(word + kQuery + " " + kQuery + "\n"),
+            word + kQuery + " " + kQuery + kQueryNote + "\n");
 }
 
 }  // namespace

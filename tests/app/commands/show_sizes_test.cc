@@ -100,10 +100,10 @@ TEST_F(ShowSizesTest, JsonHasTheTermsAndTheDimensions) {
 }
 
 TEST_F(ShowSizesTest, ByFlopsShowsAFormulaForEachModule) {
-  const std::string text = RunCli({"show", model_, "--by", "flops"}).out;
+  const std::string text = RunCli({"show", model_, "--measure", "flops"}).out;
   EXPECT_THAT(text, HasSubstr("  32·batch·sequence²\n"));
   EXPECT_THAT(text, HasSubstr("128·batch·sequence"));
-  const CliResult wrong = RunCli({"show", model_, "--by", "flop"});
+  const CliResult wrong = RunCli({"show", model_, "--measure", "flop"});
   EXPECT_EQ(wrong.exit, 2);
   EXPECT_THAT(wrong.err, HasSubstr("flops"));
 }
@@ -122,12 +122,13 @@ TEST_F(ShowSizesTest, RangesAndWrongNamesAreRefused) {
 }
 
 TEST_F(ShowSizesTest, MemoryIsWhatIsHeldAtOnce) {
-  const Json data = Show({"--by", "memory", "--shape", "batch=1,sequence=100"});
+  const Json data =
+      Show({"--measure", "memory", "--shape", "batch=1,sequence=100"});
   // Scores of 100 x 100 and three times 100 x 8: the input, the keys and their
   // transpose or the context.
   EXPECT_EQ(data["memory"]["peak"], 4 * (100 * 100 + 3 * 100 * 8));
   EXPECT_EQ(data["memory"]["held"][0]["value"], "/attend/MatMul_output_0");
-  EXPECT_THAT(RunCli({"show", model_, "--by", "memory"}).out,
+  EXPECT_THAT(RunCli({"show", model_, "--measure", "memory"}).out,
               HasSubstr("held at the peak:"));
 }
 

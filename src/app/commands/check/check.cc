@@ -226,27 +226,13 @@ void CheckSidecar(const Sidecar& sidecar,
 // where there are some.
 void CheckSidecarOf(const Sidecar& sidecar, const Model& model,
                     const Tagging* tags, Findings& findings) {
-  if (IsOldFingerprint(sidecar.model.fingerprint)) {
-    const bool fits = BelongsTo(sidecar, model);
-    findings.Add("old-fingerprint", kNo<NodeId>,
-                 "the sidecar is from version 0.1 and its nodes {} the model; "
-                 "tag the model again",
-                 fits ? "fit" : "do not fit");
-    if (!fits) return;
-  } else if (sidecar.model.fingerprint != Fingerprint(model)) {
+  if (!BelongsTo(sidecar, model)) {
     findings.Add("other-graph", kNo<NodeId>,
                  "the sidecar belongs to another graph: fingerprint {} and {}, "
                  "not {} and {}",
                  Quoted(sidecar.model.fingerprint),
                  Count(sidecar.graph.node_count(), "node"),
                  Quoted(Fingerprint(model)), Count(model.node_count(), "node"));
-    return;
-  }
-  if (sidecar.graph.node_count() != model.node_count()) {
-    findings.Add("wrong-count", kNo<NodeId>,
-                 "the sidecar has {}, but the model has {}",
-                 Count(sidecar.graph.node_count(), "node"),
-                 Count(model.node_count(), "node"));
     return;
   }
   if (tags == nullptr) return;

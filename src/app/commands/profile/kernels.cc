@@ -193,9 +193,9 @@ Profile ReadProfileFile(const ProfileSource& source) {
   if (!source.layers.empty()) layers = MappedFile::Open(source.layers);
   if (!source.op_trace.empty()) op_trace = MappedFile::Open(source.op_trace);
   return ReadMapped(source.file, [&](Bytes bytes) {
-    return profile::ReadProfile(bytes, source.measure,
-                                layers ? layers->bytes() : Bytes(),
-                                op_trace ? op_trace->bytes() : Bytes());
+    return profile::ReadProfile(
+        bytes, source.measure, layers ? layers->bytes() : Bytes(),
+        op_trace ? op_trace->bytes() : Bytes(), source.key);
   });
 }
 

@@ -10,15 +10,10 @@
 #include "app/commands/profile/profile_report.h"
 #include "app/commands/read/modules.h"
 #include "app/render/render.h"
-#include "core/tagging/words.h"
 #include "generated/version.h"
 
 namespace onnx_tag {
 namespace {
-
-using profile::KernelGroups;
-using profile::Profile;
-using profile::Spread;
 
 std::string Milliseconds(std::int64_t microseconds) {
   return fmt::format("{:.3f}", static_cast<double>(microseconds) / 1000.0);
@@ -100,51 +95,27 @@ void Add(const ProfilePair& from, const ProfileReport& report,
 
 // The rows of the folded tree, parents first: their names are branches.
 std::vector<ProfileRow> TreeRows(const TaggedModel& model,
-                                 const ProfileReport& report,
-                                 const Profile& profile) {
+                                 const ProfileReport& report) {
   const Tagging& tagging = model.tagging();
   const ModuleCounts counts(tagging);
-  const FoldedTree tree(tagging, counts);
   std::vector<ProfileRow> lines;
-  std::vector<std::uint32_t> of_module(tagging.modules.size(),
-                                       KernelGroups::kNone);
-  KernelGroups groups;
-  tree.ForEachRow(ModuleTree::kRoot, {}, [&](const FoldedRow& row) {
+  const auto add = [&](const FoldedRow& row) {
     ProfileRow line;
-    line.placed = true;
     for (const ModuleId id : row.modules) {
       Add(report.modules[id], report, line.numbers);
     }
     if (line.numbers[0].calls + line.numbers[1].calls == 0) return;
-    line.name = row.branch;
-    line.name += row.depth == 0 ? kRootText : std::string_view(row.label);
-    line.detail =
-        Message("{}", Short{ClassOf(tagging, row.modules.front()), 70});
+    line.label = {
+        row.branch,
+        Message("{}", Short{ClassOf(tagging, row.modules.front()), 70})};
+    line.label.name += row.depth == 0 ? kRootText : std::string_view(row.label);
     if (row.modules.size() > 1) {
-      line.detail += fmt::format(" ×{}", row.modules.size());
+      line.label.detail += fmt::format(" ×{}", row.modules.size());
     }
-    line.detail += FoundMark(tagging, row);
-    const auto number = static_cast<std::uint32_t>(lines.size());
-    for (const ModuleId id : row.modules) of_module[Index(id)] = number;
-    groups.parents.push_back(row.above == kNo<ModuleId>
-                                 ? KernelGroups::kNone
-                                 : of_module[Index(row.above)]);
+    line.label.detail += FoundMark(tagging, row);
     lines.push_back(std::move(line));
-  });
-  // A module without a row is in that of the module around it.
-  for (std::size_t i = 1; i < of_module.size(); ++i) {
-    if (of_module[i] != KernelGroups::kNone) continue;
-    of_module[i] =
-        of_module[Index(tagging.modules.Parent(MakeId<ModuleId>(i)))];
-  }
-  for (const ModuleId module : report.module_of_kernel) {
-    groups.of_kernel.Add(module == kNo<ModuleId> ? KernelGroups::kNone
-                                                 : of_module[Index(module)]);
-  }
-  const std::vector<Spread> spreads = SpreadsOf(profile, groups);
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    lines[i].spreads[0] = spreads[i];
-  }
+  };
+  FoldedTree(tagging, counts).ForEachRow(ModuleTree::kRoot, {}, add);
   return lines;
 }
 
@@ -164,7 +135,7 @@ std::size_t Hide(std::vector<ProfileRow>& lines, std::uint64_t top, bool tree) {
   std::size_t hidden = 0;
   for (std::size_t i = static_cast<std::size_t>(top); i < order.size(); ++i) {
     // What could not be placed is shown however little it is.
-    if (!lines[order[i]].placed) continue;
+    if (!lines[order[i]].label.placed) continue;
     lines[order[i]].shown = false;
     ++hidden;
   }
@@ -181,9 +152,9 @@ std::string Mean(std::int64_t number, std::uint64_t calls,
 }
 
 // What people see of a row: numbers before the name of a module, a class, ...
-Facts TextFacts(const ProfileRow& row, ProfileKey by,
+Facts TextFacts(const ProfileRow& row, std::string_view by,
                 const ProfileReport& report) {
-  const bool tree = by == ProfileKey::kModule;
+  const bool tree = !report.modules.empty();
   const auto number_of = [&](const ProfileNumbers& numbers) {
     return tree ? numbers.total : numbers.self;
   };
@@ -212,29 +183,15 @@ Facts TextFacts(const ProfileRow& row, ProfileKey by,
     add("share", ProfileShare(number, report.sides[0].total));
     add("calls", WithThousands(first.calls));
     add(ProfileUnit("mean", report), Mean(number, first.calls, report));
-    if (report.sides[0].spread.runs > 1) {
-      const Spread& spread = row.spreads[0];
-      const auto add_spread = [&](const char* heading, std::int64_t value) {
-        add(heading, spread.runs == 0 ? "-" : ProfileNumber(value, report));
-      };
-      add_spread("p10", spread.p10);
-      add_spread("p50", spread.p50);
-      add_spread("p90", spread.p90);
-      add_spread("max", spread.max);
-    }
   }
-  const char* const detail = tree                      ? "class"
-                             : by == ProfileKey::kNode ? "module"
-                             : by == ProfileKey::kLine ? "code"
-                                                       : "";
   const auto add_text = [&](std::string_view heading, const std::string& text) {
     facts.push_back({{.heading = std::string(heading),
                       .ragged = true,
                       .longest = std::string::npos},
                      text});
   };
-  add_text(EnumToWord(kProfileKeyNames, by), row.name);
-  add_text(detail, row.detail);
+  add_text(by, row.label.name);
+  add_text(report.detail, row.label.detail);
   return facts;
 }
 
@@ -254,7 +211,7 @@ void AddPlacement(const TaggedModel& model, const ProfileReport& report,
                   const ProfileOptions& options, Result& result) {
   const Placement& placement = report.placement;
   const std::int64_t total = report.sides[0].total;
-  if (options.by != ProfileKey::kProvider) {
+  if (options.by != "provider") {
     if (!placement.has_fallbacks()) return;
     std::int64_t self = 0;
     std::uint64_t kernels = 0;
@@ -304,17 +261,6 @@ std::string KeyOf(std::string_view key, const ProfileReport& report) {
   return std::string(key) + (report.measure.IsTime() ? "_us" : "");
 }
 
-// What runs took; null if runs are not known.
-Datum SpreadValue(const Spread& spread, const ProfileReport& report) {
-  if (spread.runs == 0) return {};
-  return Datum::Object({{"runs", spread.runs},
-                        {KeyOf("p10", report), spread.p10},
-                        {KeyOf("p50", report), spread.p50},
-                        {KeyOf("p90", report), spread.p90},
-                        {KeyOf("max", report), spread.max},
-                        {"exact", spread.exact}});
-}
-
 Datum::Members SideMembers(const ProfileSide& side,
                            const ProfileReport& report) {
   Datum::Members members = {{"profile", side.file},
@@ -325,7 +271,6 @@ Datum::Members SideMembers(const ProfileSide& side,
     members.emplace_back("outside_us",
                          side.outside ? Datum(*side.outside) : Datum());
   }
-  members.emplace_back("per_run", SpreadValue(side.spread, report));
   members.emplace_back("cut_off", side.cut_off);
   return members;
 }
@@ -341,21 +286,19 @@ Datum::Members NumberMembers(const ProfileRow& row, std::size_t side,
   members.emplace_back(
       "share", Datum::Share(ShareOf(numbers.self, report.sides[side].total)));
   members.emplace_back("calls", numbers.calls);
-  members.emplace_back("per_run", SpreadValue(row.spreads[side], report));
   return members;
 }
 
-Datum RowValue(const ProfileRow& row, ProfileKey by,
+Datum RowValue(const ProfileRow& row, std::string_view by,
                const ProfileReport& report) {
-  Datum value = Datum::Object({{"name", row.name}, {"placed", row.placed}});
-  if (by == ProfileKey::kModule) {
-    value.Set("class", Datum::OrNull(row.detail));
-  } else if (by == ProfileKey::kNode) {
-    value.Set("module",
-              row.detail == "-" ? Datum() : Datum::OrNull(row.detail));
+  const std::string& detail = row.label.detail;
+  Datum value =
+      Datum::Object({{"name", row.label.name}, {"placed", row.label.placed}});
+  if (by == "node") {
+    value.Set("module", detail == "-" ? Datum() : Datum::OrNull(detail));
     value.Set("provider", Datum::OrNull(row.provider));
-  } else if (by == ProfileKey::kLine) {
-    value.Set("text", Datum::OrNull(row.detail));
+  } else if (!report.detail.empty()) {
+    value.Set(by == "line" ? "text" : report.detail, Datum::OrNull(detail));
   }
   value.Add(NumberMembers(row, 0, report));
   if (report.two()) {
@@ -432,36 +375,35 @@ std::map<std::vector<std::string>, std::uint64_t> SumStacks(
 }  // namespace
 
 void AddProfileText(const TaggedModel& model, const ProfileReport& report,
-                    const Profile& profile, const ProfileOptions& options,
-                    Result& result) {
-  const bool tree = options.by == ProfileKey::kModule;
-  std::vector<ProfileRow> rows =
-      tree ? TreeRows(model, report, profile) : report.rows;
+                    const ProfileOptions& options, Result& result) {
+  const bool tree = !report.modules.empty();
+  std::vector<ProfileRow> rows = tree ? TreeRows(model, report) : report.rows;
   const std::size_t hidden = Hide(rows, options.top, tree);
   for (const ProfileRow& row : report.rows) {
-    if (tree && !row.placed) rows.push_back(row);
+    if (tree && !row.label.placed) rows.push_back(row);
   }
   AddHead(report, result);
   ProfileRow rest;
   for (ProfileRow& row : rows) {
+    RowLabel& label = row.label;
     if (!tree) {
-      row.name = Message("{}", Short{row.name, 70});
-      row.detail = Message("{}", Short{row.detail, 70});
+      label.name = Message("{}", Short{label.name, 70});
+      label.detail = Message("{}", Short{label.detail, 70});
     }
-    if (!row.placed) row.detail = UnplacedOperators(report, row.name);
+    if (!label.placed) label.detail = UnplacedOperators(report, label.name);
     if (!row.shown) Add(row.numbers, report, rest.numbers);
   }
   std::erase_if(rows, [](const ProfileRow& row) { return !row.shown; });
   // In a tree, the rows above have it.
-  rest.name = fmt::format("{}; --top 0 shows all", Count(hidden, "other row"));
+  rest.label.name =
+      fmt::format("{}; --top 0 shows all", Count(hidden, "other row"));
   if (hidden > 0 && !tree) rows.push_back(rest);
   ProfileRow all;
-  all.name = "all";
+  all.label.name = "all";
   for (std::size_t i = 0; i < report.sides.size(); ++i) {
     const ProfileSide& side = report.sides[i];
     all.numbers[i] = {side.total, side.total, side.calls};
   }
-  all.spreads[0] = report.sides[0].spread;
   rows.push_back(all);
   result.Add(TableOf(rows, [&](const ProfileRow& row) {
     return TextFacts(row, options.by, report);
@@ -476,10 +418,10 @@ void AddProfileText(const TaggedModel& model, const ProfileReport& report,
 Datum ProfileData(const TaggedModel& model,
                   const std::shared_ptr<const ProfileReport>& report,
                   const ProfileOptions& options) {
-  const ProfileKey by = options.by;
+  const std::string by = options.by;
   Datum data = Datum::Object({{"model", report->model},
                               {"tags_from", report->tags_from},
-                              {"by", EnumToWord(kProfileKeyNames, by)},
+                              {"by", by},
                               {"measure", report->measure.name},
                               {"parts", report->measure.parts}});
   data.Add(SideMembers(report->sides[0], *report));

@@ -3,25 +3,34 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
+#include <optional>
 #include <span>
 
-#include "app/commands/read/modules.h"
 #include "app/commands/read/nodes.h"
 #include "app/render/render.h"
 #include "base/word_list.h"
 #include "core/hierarchy/name_parts.h"
 #include "core/hierarchy/roll_up.h"
-#include "core/tagging/words.h"
 #include "generated/command_words.h"
 
 namespace onnx_tag {
 namespace {
 
-using profile::KernelGroups;
 using profile::KernelId;
 using profile::Profile;
-using profile::Spread;
+
+// Whether the profile says the key: a provider, or a column of a table.
+bool IsOfProfile(std::string_view by) {
+  return by == "provider" || !NodeKey::Has(by);
+}
+
+// The source of a profile, with the column for a key that the model lacks.
+ProfileSource SourceOf(const ProfileOptions& options, const std::string& file) {
+  ProfileSource source = options.profile;
+  source.file = file;
+  if (IsOfProfile(options.by)) source.key = options.by;
+  return source;
+}
 
 class ProfileCounter {
  public:
@@ -29,6 +38,9 @@ class ProfileCounter {
       : model_(model), options_(options), finder_(model) {
     report_.model = model.about().file;
     report_.tags_from = model.source();
+    if (IsOfProfile(options.by)) return;
+    key_.emplace(model, options.by);
+    report_.detail = key_->detail();
   }
 
   // The first, then the one beside it.
@@ -45,72 +57,28 @@ class ProfileCounter {
     side.outside = Outside(profile, side.total);
     report_.sides.push_back(std::move(side));
     const IdVector<KernelId, KernelSum> sums = SumKernels(profile);
-    IdVector<KernelId, ProfileRow*> rows;
     for (const KernelId id : AllIds<KernelId>(profile.kernels.size())) {
-      rows.Add(sums[id].calls == 0
-                   ? nullptr
-                   : AddKernel(profile.kernels[id], places[id], sums[id]));
+      if (sums[id].calls == 0) continue;
+      AddKernel(profile.kernels[id], places[id], sums[id]);
     }
-    AddSpreads(profile, rows);
     if (report_.two()) return;
     report_.placement = PlacementOf(model_, profile, places, sums);
-    for (const ProfileRow* row : rows) {
-      report_.module_of_kernel.Add(
-          row != nullptr && row->placed ? row->module : kNo<ModuleId>);
-    }
   }
 
   ProfileReport Take() {
-    for (auto& [key, row] : rows_) report_.rows.push_back(std::move(row));
+    for (auto& row : rows_.Take()) {
+      row.amounts.label = std::move(row.label);
+      report_.rows.push_back(std::move(row.amounts));
+    }
     std::stable_sort(report_.rows.begin(), report_.rows.end(),
                      [](const ProfileRow& a, const ProfileRow& b) {
                        return a.numbers[0].self > b.numbers[0].self;
                      });
-    if (options_.by == ProfileKey::kModule) AddTotals();
+    if (key_ && key_->is_tree()) AddTotals();
     return std::move(report_);
   }
 
  private:
-  // Group 0 is all kernels. With --by module, a group for each module comes
-  // next, then the rows without a module.
-  void AddSpreads(const Profile& profile,
-                  const IdVector<KernelId, ProfileRow*>& rows) {
-    const bool tree = options_.by == ProfileKey::kModule;
-    const ModuleTree& modules = model_.tagging().modules;
-    KernelGroups groups;
-    groups.parents = {KernelGroups::kNone};
-    if (tree) {
-      for (std::size_t i = 0; i < modules.size(); ++i) {
-        const auto id = MakeId<ModuleId>(i);
-        groups.parents.push_back(i == 0 ? 0 : GroupOf(modules.Parent(id)));
-      }
-    }
-    std::map<const ProfileRow*, std::uint32_t> of_row;
-    for (const ProfileRow* row : rows) {
-      if (row == nullptr) {
-        groups.of_kernel.Add(KernelGroups::kNone);
-      } else if (tree && row->placed) {
-        groups.of_kernel.Add(GroupOf(row->module));
-        of_row.emplace(row, GroupOf(row->module));
-      } else {
-        const auto [at, added] = of_row.try_emplace(
-            row, static_cast<std::uint32_t>(groups.parents.size()));
-        if (added) groups.parents.push_back(0);
-        groups.of_kernel.Add(at->second);
-      }
-    }
-    const std::vector<Spread> spreads = SpreadsOf(profile, groups);
-    const std::size_t side = report_.sides.size() - 1;
-    report_.sides[side].spread = spreads[0];
-    for (auto& [key, row] : rows_) {
-      const auto at = of_row.find(&row);
-      if (at != of_row.end()) row.spreads[side] = spreads[at->second];
-    }
-  }
-  static std::uint32_t GroupOf(ModuleId module) {
-    return static_cast<std::uint32_t>(Index(module)) + 1;
-  }
-
   // What is not time does not contain that of others.
   std::int64_t CountSelf(
       Profile& profile,
@@ -144,120 +112,51 @@ class ProfileCounter {
     return sums;
   }
 
-  ProfileRow* AddKernel(const profile::Kernel& kernel,
-                        const KernelPlaces::Place& place,
-                        const KernelSum& sum) {
+  void AddKernel(const profile::Kernel& kernel,
+                 const KernelPlaces::Place& place, const KernelSum& sum) {
     const std::size_t side = report_.sides.size() - 1;
-    ProfileRow row = RowOf(kernel, place);
+    const RowLabel label = LabelOf(kernel, place);
     if (side == 0 && options_.stacks != StackFormat::kNone) {
-      ProfileStack stack{StackOf(row, place), sum.self};
+      ProfileStack stack{StackOf(label, place), sum.self};
       stack.frames.push_back(kernel.op.empty() ? kernel.name : kernel.op);
       report_.stacks.push_back(std::move(stack));
     }
     const bool in_model = place.kind != KernelPlaces::Kind::kNone;
-    if (!row.placed || !in_model) {
+    if (!label.placed || !in_model) {
       report_.unplaced.push_back(
           {kernel.name, kernel.op, side, sum.self, sum.calls,
-           in_model ? row.name : std::string(kNotInModel)});
+           in_model ? label.name : std::string(kNotInModel)});
     }
-    const auto at =
-        rows_.try_emplace(std::pair(!row.placed, row.name), row).first;
-    at->second.numbers[side].Add({sum.self, sum.self, sum.calls},
-                                 report_.measure);
-    return &at->second;
+    ProfileRow& row = rows_[label];
+    if (row.provider.empty()) row.provider = kernel.provider;
+    if (in_model) row.module = model_.tagging().tags[place.node].module;
+    row.numbers[side].Add({sum.self, sum.self, sum.calls}, report_.measure);
   }
 
-  ProfileRow RowOf(const profile::Kernel& kernel,
+  RowLabel LabelOf(const profile::Kernel& kernel,
                    const KernelPlaces::Place& place) const {
-    ProfileRow row;
-    row.provider = kernel.provider;
     // The runtime says these two, also of kernels that the model lacks.
-    if (options_.by == ProfileKey::kProvider) {
-      row.placed = !kernel.provider.empty();
-      row.name = row.placed ? kernel.provider : "[not recorded]";
-      return row;
+    if (!key_) {
+      const bool known = !kernel.provider.empty();
+      return {known ? kernel.provider : "[not recorded]", "", known};
     }
-    if (options_.by == ProfileKey::kOp && !kernel.op.empty()) {
-      row.placed = true;
-      row.name = kernel.op;
-      return row;
-    }
+    if (options_.by == "op" && !kernel.op.empty()) return {kernel.op, ""};
     if (place.kind == KernelPlaces::Kind::kNone) {
-      row.name = kNotInModel;
-      return row;
+      return {std::string(kNotInModel), "", false};
     }
-    const Tagging& tagging = model_.tagging();
-    const Tag& tag = tagging.tags[place.node];
     if (place.kind == KernelPlaces::Kind::kSeveral) {
-      row.name = "[one of several nodes]";
-      return row;
+      return {"[one of several nodes]", "", false};
     }
-    if (!tag.tagged() && options_.by != ProfileKey::kNode &&
-        options_.by != ProfileKey::kLine && options_.by != ProfileKey::kOp) {
-      row.name = "[untagged]";
-      return row;
+    RowLabel label = key_->Of(place.node);
+    if (options_.by == "node") {
+      label.name =
+          fmt::format("{} {}", model_.model().Address(place.node), kernel.name);
     }
-    row.placed = true;
-    row.module = tag.module;
-    Name(kernel, place.node, tag, row);
-    return row;
-  }
-
-  void Name(const profile::Kernel& kernel, NodeId node, const Tag& tag,
-            ProfileRow& row) const {
-    const Tagging& tagging = model_.tagging();
-    const std::string module = ModuleOf(tagging, node, "-");
-    switch (options_.by) {
-      case ProfileKey::kModule:
-        row.name = module;
-        row.detail = ClassOf(tagging, tag.module);
-        return;
-      case ProfileKey::kClass:
-        row.name = ClassOf(tagging, tag.module);
-        if (row.name.empty()) row.name = "[class unknown]";
-        return;
-      case ProfileKey::kLayer:
-        row.name = LayerOf(module, tagging.roles[tag.role].layer);
-        return;
-      case ProfileKey::kRole:
-        row.name = RoleText(tagging.roles[tag.role]);
-        return;
-      case ProfileKey::kNode:
-        row.name =
-            fmt::format("{} {}", model_.model().Address(node), kernel.name);
-        row.detail = module;
-        return;
-      case ProfileKey::kLine:
-        row.name = "[no line]";
-        if (const std::optional<SourceLine> line = tagging.lines.Of(node)) {
-          row.name = fmt::format("{}:{}", line->file, line->line);
-          row.detail = line->text;
-        }
-        return;
-      case ProfileKey::kOp:
-        row.name = model_.model().OpType(node);
-        return;
-      case ProfileKey::kProvider:
-        return;
-    }
-  }
-
-  // "encoder.layer.3": encoders and decoders count alike, so the list they
-  // count in is named, too.
-  static std::string LayerOf(const std::string& path, std::int32_t layer) {
-    if (layer < 0) return "[no layer]";
-    const std::string index = std::to_string(layer);
-    std::string prefix;
-    for (const std::string_view atom : Split(path, '.')) {
-      if (!prefix.empty()) prefix += '.';
-      prefix += atom;
-      if (atom == index) return prefix;
-    }
-    return fmt::format("layer {}", layer);
+    return label;
   }
 
   // The modules around, outermost first: "BertModel", "encoder", "layer.0".
-  std::vector<std::string> StackOf(const ProfileRow& row,
+  std::vector<std::string> StackOf(const RowLabel& row,
                                    const KernelPlaces::Place& place) const {
     std::vector<std::string> frames;
     const Tagging& tagging = model_.tagging();
@@ -287,7 +186,7 @@ class ProfileCounter {
     const ModuleTree& tree = model_.tagging().modules;
     report_.modules.resize(tree.size());
     for (const ProfileRow& row : report_.rows) {
-      if (row.placed) report_.modules[row.module] = row.numbers;
+      if (row.label.placed) report_.modules[row.module] = row.numbers;
     }
     RollUp(
         tree, report_.modules,
@@ -297,7 +196,7 @@ class ProfileCounter {
           }
         });
     for (ProfileRow& row : report_.rows) {
-      if (!row.placed) continue;
+      if (!row.label.placed) continue;
       for (std::size_t side = 0; side < row.numbers.size(); ++side) {
         row.numbers[side].total = report_.modules[row.module][side].total;
       }
@@ -307,8 +206,9 @@ class ProfileCounter {
   const TaggedModel& model_;
   const ProfileOptions& options_;
   const KernelPlaces finder_;
+  std::optional<NodeKey> key_;  // none: the profile itself says the key
   ProfileReport report_;
-  std::map<std::pair<bool, std::string>, ProfileRow> rows_;
+  Rollup<ProfileRow> rows_;
 };
 
 }  // namespace
@@ -370,9 +270,8 @@ Result RunProfile(const ProfileOptions& options, Terminal& terminal) {
   std::vector<std::string> files = {options.profile.file};
   if (!options.against.empty()) files.push_back(options.against);
   for (const std::string& file : files) {
-    Profile& profile = profiles.emplace_back(
-        ReadProfileFile({file, options.profile.measure, options.profile.layers,
-                         options.profile.op_trace}));
+    Profile& profile =
+        profiles.emplace_back(ReadProfileFile(SourceOf(options, file)));
     profile::SkipRuns(profile, options.skip_runs);
     if (!profile.cut_off) continue;
     terminal.Note("{}: ends in the middle of an event; that event is ignored",
@@ -391,7 +290,7 @@ Result RunProfile(const ProfileOptions& options, Terminal& terminal) {
                           : SpeedscopeStacks(*report);
     return result;
   }
-  AddProfileText(model, *report, profiles.front(), options, result);
+  AddProfileText(model, *report, options, result);
   result.data = ProfileData(model, report, options);
   return result;
 }

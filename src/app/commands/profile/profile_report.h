@@ -12,9 +12,9 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/profile/kernels.h"
+#include "app/commands/read/rollup.h"
 #include "app/commands/read/tagged_model.h"
 #include "app/render/result.h"
-#include "uses/profile/run_spreads.h"
 
 namespace onnx_tag {
 
@@ -83,14 +83,11 @@ struct ProfileNumbers {
 using ProfilePair = std::array<ProfileNumbers, 2>;
 
 struct ProfileRow {
-  std::string name;      // the module, class, ... or "[not in the model]"
-  std::string detail;    // a module's class, a node's module
+  RowLabel label;        // the module, class, ... or "[not in the model]"
   std::string provider;  // of a node
-  bool placed = false;
-  bool shown = true;  // in text
+  bool shown = true;     // in text
   ModuleId module = kNo<ModuleId>;
   ProfilePair numbers;
-  std::array<profile::Spread, 2> spreads;  // of modules: with all below
 };
 
 // A kernel that no node could be found for.
@@ -118,7 +115,6 @@ struct ProfileSide {
   // Of the runs, what no kernel took; none if it is not known.
   std::optional<std::int64_t> outside;
   bool cut_off = false;
-  profile::Spread spread;  // of all kernels
 };
 
 struct ProfileReport {
@@ -126,15 +122,14 @@ struct ProfileReport {
 
   std::string model;
   std::string tags_from;
+  std::string detail;  // of rows: "class", "module", "code", ""
   profile::Measure measure;
   std::vector<ProfileSide> sides;  // one or two
   std::vector<ProfileRow> rows;    // by self; they add up to the total
   // With --by module: of each module, calls with all below.
   IdVector<ModuleId, ProfilePair> modules;
   std::vector<UnplacedKernel> unplaced;
-  Placement placement;  // of the first side
-  // Of the first side: the module of each kernel; kNo if it has none.
-  IdVector<profile::KernelId, ModuleId> module_of_kernel;
+  Placement placement;               // of the first side
   std::vector<ProfileStack> stacks;  // of the first side
 };
 
@@ -165,7 +160,6 @@ std::string FallbackName(const TaggedModel& model,
                          const Placement::Fallback& fallback);
 
 void AddProfileText(const TaggedModel& model, const ProfileReport& report,
-                    const profile::Profile& profile,
                     const ProfileOptions& options, Result& result);
 
 Datum ProfileData(const TaggedModel& model,

@@ -134,10 +134,7 @@ std::optional<ExistingTags> FindTags(const std::string& path,
   } else if (std::optional<FoundSidecar> found =
                  FindSidecar(path, options, model)) {
     Sidecar& sidecar = found->sidecar;
-    terminal.Note("tags of the sidecar {}{}", found->path,
-                  IsOldFingerprint(sidecar.model.fingerprint)
-                      ? " (from version 0.1)"
-                      : "");
+    terminal.Note("tags of the sidecar {}", found->path);
     tags = {.tagging = std::move(sidecar.tagging),
             .source = TaggedModel::kSidecar,
             .sidecar = std::move(found->path),

@@ -86,10 +86,12 @@ std::optional<ExistingTags> FindTags(const std::string& path,
                                      const TagSourceOptions& options,
                                      const Model* model, Terminal& terminal);
 
-// What `read` makes of the bytes of a file. An error names the file.
+// What `read` makes of the bytes of a file, - for standard input. An error
+// names the file.
 template <typename Read>
 auto ReadMapped(const std::string& path, const Read& read) {
-  const MappedFile file = MappedFile::Open(path);
+  const MappedFile file =
+      path == "-" ? MappedFile::FromStdin() : MappedFile::Open(path);
   try {
     auto result = read(file.bytes());
     file.CheckUnchanged();

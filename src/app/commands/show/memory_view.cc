@@ -9,7 +9,6 @@
 #include "app/render/render.h"
 #include "base/text.h"
 #include "core/graph/operators.h"
-#include "core/hierarchy/roll_up.h"
 
 namespace onnx_tag {
 MemoryView::MemoryView(const TaggedModel& model, const ModelCosts& costs)
@@ -19,18 +18,10 @@ MemoryView::MemoryView(const TaggedModel& model, const ModelCosts& costs)
            costs.sizes.weights,
            std::vector<bool>(model.model()[GraphId{0}].nodes.size())),
       live_(run_.Live()),
-      peaks_(model.tagging().modules.size(), 0),
       is_cache_(model.model().value_count()) {
-  const Tagging& tagging = model.tagging();
   for (std::size_t i = 0; i < live_.size(); ++i) {
-    const Tag& tag = tagging.tags[run_.steps()[i].node];
-    std::uint64_t& peak = tag.tagged() ? peaks_[tag.module] : untagged_;
-    peak = std::max(peak, live_[i]);
     if (live_[i] > live_[peak_step_]) peak_step_ = i;
   }
-  RollUp(tagging.modules, peaks_, [](std::uint64_t& above, std::uint64_t peak) {
-    above = std::max(above, peak);
-  });
   FindCaches();
 }
 

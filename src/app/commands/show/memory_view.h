@@ -1,7 +1,8 @@
-// What a model holds in memory while it runs, for `show --by memory`.
+// What a model holds in memory while it runs, for `show --measure memory`.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "app/commands/read/model_sizes.h"
@@ -16,10 +17,12 @@ class MemoryView {
   // Both must outlive it.
   MemoryView(const TaggedModel& model, const ModelCosts& costs);
 
-  // The most that is held at once, without weights, while a node of the module
-  // or of one below it runs; kNo: an untagged node.
-  std::uint64_t PeakOf(ModuleId module) const {
-    return module == kNo<ModuleId> ? untagged_ : peaks_[module];
+  // What is held, without weights, while each node runs.
+  void ForEachStep(
+      const std::function<void(NodeId, std::uint64_t bytes)>& use) const {
+    for (std::size_t i = 0; i < live_.size(); ++i) {
+      use(run_.steps()[i].node, live_[i]);
+    }
   }
   std::uint64_t peak() const { return live_.empty() ? 0 : live_[peak_step_]; }
 
@@ -50,8 +53,6 @@ class MemoryView {
   sizes::MainRun run_;
   std::vector<std::uint64_t> live_;
   std::size_t peak_step_ = 0;
-  IdVector<ModuleId, std::uint64_t> peaks_;
-  std::uint64_t untagged_ = 0;
   std::vector<Cache> caches_;
   std::vector<bool> is_cache_;  // by value
 };

@@ -14,9 +14,11 @@
 #include "app/commands/read/model_sizes.h"
 #include "app/commands/read/modules.h"
 #include "app/commands/read/nodes.h"
+#include "app/commands/read/rollup.h"
 #include "app/commands/read/tagged_model.h"
 #include "app/commands/show/memory_view.h"
 #include "app/render/render.h"
+#include "core/hierarchy/roll_up.h"
 #include "core/tagging/words.h"
 #include "onnx_tag/error.h"
 #include "uses/sizes/formulas.h"
@@ -27,43 +29,96 @@ namespace {
 // Rows that still make a picture; a deeper look is --depth or --module.
 constexpr std::size_t kMostRows = 200;
 
+// What is added up.
+struct Amounts {
+  Amounts& operator+=(const Amounts& other) {
+    nodes += other.nodes;
+    sums += other.sums;
+    peak = std::max(peak, other.peak);  // they run one after another
+    for (std::size_t i = 0; i < levels.size(); ++i)
+      levels[i] += other.levels[i];
+    return *this;
+  }
+
+  std::uint64_t nodes = 0;
+  sizes::Sums sums;  // 0 without a model, but for parameters
+  std::uint64_t peak = 0;
+  Datum::Levels levels = {};
+};
+
 // What there is to show.
 struct View {
   View(const ShowOptions& asked, Terminal& terminal)
       : options(asked),
         model(TaggedModel::Load(asked, terminal)),
         tagging(model.tagging()),
+        key(model, asked.by),
         tops(FindModules(tagging.modules, asked.module, asked.model)),
         coverage(CountTags(tagging)),
         counts(tagging),
         tree(tagging, counts),
         parameters(model.parameters()),
-        total_parameters(parameters.Totals(tagging.modules)),
         costs(CostsOf(model, asked.shapes)),
         sizes(costs ? &costs->sizes : nullptr) {
     for (const NodeId node : AllIds<NodeId>(tagging.tags.size())) {
       if (asked.nodes) nodes[tagging.tags[node].module].push_back(node);
     }
-    if (sizes == nullptr) return;
-    totals = sizes->Totals(tagging.modules);
-    if (asked.by == ShowBy::kMemory) memory.emplace(model, *costs);
+    if (costs && asked.measure == ShowMeasure::kMemory) {
+      memory.emplace(model, *costs);
+    }
+    AddAmounts();
+  }
+
+  // Of each module, then with all below it.
+  void AddAmounts() {
+    own.resize(tagging.modules.size());
+    for (const ModuleId id : AllIds<ModuleId>(own.size())) {
+      if (sizes != nullptr) own[id].sums = sizes->own[id];
+      own[id].sums.parameters = parameters.own[id];
+      own[id].nodes = counts.Own(id);
+    }
+    if (sizes != nullptr) untagged.sums = sizes->untagged;
+    untagged.sums.parameters = parameters.unplaced;
+    untagged.nodes = coverage.untagged();
+    for (const Tag& tag : tagging.tags) {
+      if (tag.tagged()) ++own[tag.module].levels[Index(tag.confidence)];
+    }
+    if (memory) {
+      memory->ForEachStep([&](NodeId node, std::uint64_t bytes) {
+        const Tag& tag = tagging.tags[node];
+        Amounts& amounts = tag.tagged() ? own[tag.module] : untagged;
+        amounts.peak = std::max(amounts.peak, bytes);
+      });
+    }
+    totals = own;
+    RollUp(tagging.modules, totals);
+    all = untagged;
+    all += totals[ModuleTree::kRoot];
   }
 
   bool whole() const { return tops == std::vector{ModuleTree::kRoot}; }
+  // Of a sidecar, only modules have parameters.
+  bool HasParameters() const {
+    return parameters.all > 0 && (costs || key.is_tree());
+  }
+  bool HasFlops() const { return all.sums.flops > 0 && FlopsKnown(*sizes); }
 
   const ShowOptions options;
   const TaggedModel model;
   const Tagging& tagging;
+  const NodeKey key;
   const std::vector<ModuleId> tops;  // of the subtrees to show
   const Coverage coverage;
   const ModuleCounts counts;
   const FoldedTree tree;
   const ParameterCounts parameters;
-  const IdVector<ModuleId, std::uint64_t> total_parameters;
   const std::unique_ptr<ModelCosts> costs;  // null for a sidecar
   const sizes::ModelSizes* const sizes;     // likewise
-  std::optional<MemoryView> memory;         // with --by memory
-  IdVector<ModuleId, sizes::Sums> totals;   // of a module and its submodules
+  std::optional<MemoryView> memory;         // with --measure memory
+  IdVector<ModuleId, Amounts> own;
+  IdVector<ModuleId, Amounts> totals;  // of a module and its submodules
+  Amounts untagged;                    // of what no module has
+  Amounts all;
   // With --nodes: those of each module, in file order; kNo: the untagged ones.
   std::map<ModuleId, std::vector<NodeId>> nodes;
 };
@@ -175,40 +230,24 @@ void AddHeader(const View& view, Result& result) {
 }
 
 // ---------------------------------------------------------------- the numbers
-// A number of a module with all below it; kNo: of what no module has. Without
-// a model, numbers that need one are 0.
-std::uint64_t NumberOf(const View& view, ShowBy by, ModuleId id) {
-  const bool none = id == kNo<ModuleId>;
-  if (by == ShowBy::kNodes) {
-    return none ? view.coverage.untagged() : view.counts.Total(id);
+std::uint64_t NumberOf(ShowMeasure measure, const Amounts& amounts) {
+  switch (measure) {
+    case ShowMeasure::kFlops:
+      return amounts.sums.flops;
+    case ShowMeasure::kParameters:
+      return amounts.sums.parameters;
+    case ShowMeasure::kBytes:
+      return amounts.sums.bytes;
+    case ShowMeasure::kMemory:
+      return amounts.peak;
+    default:
+      return amounts.nodes;
   }
-  if (by == ShowBy::kParameters) {
-    return none ? view.parameters.unplaced : view.total_parameters[id];
-  }
-  if (view.sizes == nullptr) return 0;
-  if (by == ShowBy::kMemory) return view.memory->PeakOf(id);
-  const sizes::Sums& sums = none ? view.sizes->untagged : view.totals[id];
-  return by == ShowBy::kFlops ? sums.flops : sums.bytes;
 }
 
-// Of several; of memory the most, for they run one after another.
-std::uint64_t NumberOf(const View& view, ShowBy by,
-                       std::span<const ModuleId> modules) {
-  std::uint64_t sum = 0;
-  for (const ModuleId id : modules) {
-    const std::uint64_t one = NumberOf(view, by, id);
-    sum =
-        by == ShowBy::kMemory ? std::max(sum, one) : sizes::CappedSum(sum, one);
-  }
-  return sum;
-}
-
-std::uint64_t NumberOfAll(const View& view, ShowBy by) {
-  return NumberOf(view, by, std::array{ModuleTree::kRoot, kNo<ModuleId>});
-}
-
-std::string NumberText(ShowBy by, std::uint64_t number) {
-  const bool bytes = by == ShowBy::kBytes || by == ShowBy::kMemory;
+std::string NumberText(ShowMeasure measure, std::uint64_t number) {
+  const bool bytes =
+      measure == ShowMeasure::kBytes || measure == ShowMeasure::kMemory;
   return AmountText(number, bytes ? Unit::kBytes : Unit::kPlain);
 }
 
@@ -257,42 +296,35 @@ Extent FindExtent(const View& view) {
   return extent;
 }
 
-// A row of the tree: modules, the untagged nodes (kNo), or one node of those.
+// A row: modules, the untagged nodes, one node of those, or a label.
 struct ShownRow {
-  std::vector<ModuleId> modules = {};
+  Amounts amounts = {};
   Datum label = {};
   std::string class_name = {};
+  std::vector<ModuleId> modules = {};  // kNo: the untagged nodes
   NodeId node = kNo<NodeId>;
 
   bool is_node() const { return node != kNo<NodeId>; }
-  Datum::Levels Levels(const View& view) const {
-    Datum::Levels levels = {};
-    for (const ModuleId id : modules) {
-      if (id == kNo<ModuleId>) continue;
-      for (std::size_t level = 0; level < levels.size(); ++level) {
-        levels[level] += view.counts.ByConfidence(id)[level];
-      }
-    }
-    return levels;
-  }
 };
 
-Datum ShareOf(const View& view, ShowBy by, const ShownRow& row) {
-  const std::uint64_t all = NumberOfAll(view, by);
+Datum ShareOf(const View& view, ShowMeasure measure, const ShownRow& row) {
+  const std::uint64_t all = NumberOf(measure, view.all);
   if (row.is_node()) return "";
   if (all == 0) return "-";
   return Datum::Share(100.0 *
-                      static_cast<double>(NumberOf(view, by, row.modules)) /
+                      static_cast<double>(NumberOf(measure, row.amounts)) /
                       static_cast<double>(all));
 }
 
 // Of a node its FLOPs alone.
-std::string NumberText(const View& view, ShowBy by, const ShownRow& row) {
-  if (!row.is_node()) return NumberText(by, NumberOf(view, by, row.modules));
-  if (by != ShowBy::kFlops || !view.costs) return "";
+std::string NumberText(const View& view, ShowMeasure measure,
+                       const ShownRow& row) {
+  if (!row.is_node())
+    return NumberText(measure, NumberOf(measure, row.amounts));
+  if (measure != ShowMeasure::kFlops || !view.costs) return "";
   const sizes::Dim flops = view.sizes->flops[row.node];
   return flops.IsNumber() && flops.number() >= 0
-             ? NumberText(by, static_cast<std::uint64_t>(flops.number()))
+             ? NumberText(measure, static_cast<std::uint64_t>(flops.number()))
              : sizes::FormulaText(view.costs->shapes.formulas(), flops);
 }
 
@@ -317,39 +349,40 @@ Facts TextFacts(const View& view, const ShownRow& row) {
     facts.push_back(
         {NumberColumn("", heading, width, Unit::kPercent), std::move(value)});
   };
-  const ShowBy by = view.options.by;
-  if (by == ShowBy::kAll) {
-    const auto part = [&](ShowBy of) {
-      return NumberOf(view, of, row.modules) == 0 ? Datum()
-                                                  : ShareOf(view, of, row);
+  const ShowMeasure measure = view.options.measure;
+  const bool tree = view.key.is_tree();
+  if (measure == ShowMeasure::kAll) {
+    const auto part = [&](ShowMeasure of) {
+      return NumberOf(of, row.amounts) == 0 ? Datum() : ShareOf(view, of, row);
     };
     const std::size_t digits = std::to_string(view.coverage.nodes).size();
-    const bool parameters = view.parameters.all > 0;
-    const bool flops =
-        NumberOfAll(view, ShowBy::kFlops) > 0 && FlopsKnown(*view.sizes);
+    const bool parameters = view.HasParameters();
+    const bool flops = view.HasFlops();
     add("nodes", std::max<std::size_t>(digits, 5),
-        row.is_node() ? Datum() : NumberOf(view, ShowBy::kNodes, row.modules));
+        row.is_node() ? Datum() : row.amounts.nodes);
     // Where the shares of parameters and FLOPs are known, that of nodes says
     // little.
     if (!parameters || !flops) {
-      add("share", 9, ShareOf(view, ShowBy::kNodes, row));
+      add("share", 9, ShareOf(view, ShowMeasure::kNodes, row));
     }
-    if (parameters) add("params", 8, part(ShowBy::kParameters));
-    if (flops) add("FLOPs", 9, part(ShowBy::kFlops));
-    facts.push_back({{.heading = "sure", .width = 8}, row.Levels(view)});
+    if (parameters) add("params", 8, part(ShowMeasure::kParameters));
+    if (flops) add("FLOPs", 9, part(ShowMeasure::kFlops));
+    facts.push_back({{.heading = "sure", .width = 8}, row.amounts.levels});
   } else {
-    add(EnumToWord(kShowByNames, by), 12, NumberText(view, by, row));
-    add("share", 9, ShareOf(view, by, row));
-    if (by == ShowBy::kMemory) {
-      add("weights", 10, NumberText(view, ShowBy::kBytes, row));
+    add(EnumToWord(kShowMeasureNames, measure), 12,
+        NumberText(view, measure, row));
+    add("share", 9, ShareOf(view, measure, row));
+    if (measure == ShowMeasure::kMemory) {
+      add("weights", 10, NumberText(view, ShowMeasure::kBytes, row));
     }
   }
-  facts.push_back(
-      {{.heading = "module", .ragged = true, .longest = std::string::npos},
-       row.label});
-  facts.push_back({{.heading = "class", .ragged = true},
+  facts.push_back({{.heading = view.key.name(),
+                    .ragged = true,
+                    .longest = tree ? std::string::npos : 70},
+                   row.label});
+  facts.push_back({{.heading = std::string(view.key.detail()), .ragged = true},
                    Datum(row.class_name).Colored("36")});
-  if (by == ShowBy::kFlops) {
+  if (measure == ShowMeasure::kFlops && tree) {
     facts.push_back(
         {{.heading = "formula", .longest = 400}, FormulaOf(view, row)});
   }
@@ -371,7 +404,9 @@ ShownRow ShownModules(const View& view, const FoldedRow& row) {
   }
   const std::string_view mark = FoundMark(view.tagging, row);
   name += name.empty() && !mark.empty() ? mark.substr(1) : mark;
-  return {row.modules, row.branch + label, name};
+  Amounts amounts;
+  for (const ModuleId id : row.modules) amounts += view.totals[id];
+  return {amounts, row.branch + label, name, row.modules};
 }
 
 Table TreeTable(const std::shared_ptr<const View>& view,
@@ -384,7 +419,7 @@ Table TreeTable(const std::shared_ptr<const View>& view,
     const auto nodes = [&](ModuleId module, const std::string& before) {
       const Model& model = view->model.model();
       for (const NodeId node : NodesOf(*view, module)) {
-        add({{}, before + NodeText(model, node, 200), "", node});
+        add({{}, before + NodeText(model, node, 200), "", {}, node});
       }
     };
     for (const ModuleId top : view->tops) {
@@ -394,10 +429,91 @@ Table TreeTable(const std::shared_ptr<const View>& view,
       });
     }
     if (!view->whole()) return;
-    add({{kNo<ModuleId>}, Datum("[untagged]").Colored("33")});
+    add({view->untagged,
+         Datum("[untagged]").Colored("33"),
+         "",
+         {kNo<ModuleId>}});
     nodes(kNo<ModuleId>, "  ");
   };
   return table;
+}
+
+// ---------------------------------------------------------------- other keys
+using ShowRollup = Rollup<Amounts>;
+
+// The rows of a key that is no tree, the largest first.
+std::vector<ShowRollup::Row> RowsByKey(const View& view) {
+  ShowRollup sums;
+  const Model& model = view.model.model();
+  for (const NodeId node : model.Nodes()) {
+    Amounts& amounts = sums[view.key.Of(node)];
+    const Tag& tag = view.tagging.tags[node];
+    ++amounts.nodes;
+    if (tag.tagged()) ++amounts.levels[Index(tag.confidence)];
+  }
+  if (view.costs) {
+    sizes::ForEachCost(
+        model, view.tagging, view.costs->shapes, view.costs->assumptions,
+        view.sizes->weights, [&](const sizes::Cost& cost) {
+          const RowLabel label = cost.node == kNo<NodeId>
+                                     ? RowLabel{"[no node]", "", false}
+                                     : view.key.Of(cost.node, cost.module);
+          sums[label].sums += cost.sums;
+        });
+  }
+  if (view.memory) {
+    view.memory->ForEachStep([&](NodeId node, std::uint64_t bytes) {
+      std::uint64_t& peak = sums[view.key.Of(node)].peak;
+      peak = std::max(peak, bytes);
+    });
+  }
+  std::vector<ShowRollup::Row> rows = sums.Take();
+  const ShowMeasure measure = view.options.measure != ShowMeasure::kAll
+                                  ? view.options.measure
+                              : view.HasFlops() ? ShowMeasure::kFlops
+                                                : ShowMeasure::kNodes;
+  std::stable_sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) {
+    return NumberOf(measure, a.amounts) > NumberOf(measure, b.amounts);
+  });
+  return rows;
+}
+
+void AddRows(const View& view, const std::vector<ShowRollup::Row>& rows,
+             Result& result) {
+  const std::span shown(rows.data(), std::min(rows.size(), kMostRows));
+  result.Add(TableOf(shown, [&](const ShowRollup::Row& row) {
+    Datum label = row.label.name;
+    if (!row.label.placed) label = std::move(label).Colored("33");
+    return TextFacts(view, {row.amounts, label, row.label.detail});
+  }));
+  if (rows.size() > shown.size()) {
+    result.Line("\nand {} more; --json lists all",
+                Count(rows.size() - shown.size(), "row"));
+  }
+}
+
+Facts RowFacts(const View& view, const ShowRollup::Row& row) {
+  Facts facts = {{{"name", view.key.name()}, row.label.name},
+                 {{"placed", "", For::kJson}, row.label.placed},
+                 {{"nodes", "nodes"}, row.amounts.nodes}};
+  if (!view.key.detail().empty()) {
+    facts.push_back({{std::string(view.key.detail()), "", For::kJson},
+                     Datum::OrNull(row.label.detail)});
+  }
+  if (view.costs) {
+    const sizes::Sums& sums = row.amounts.sums;
+    facts.push_back({{"parameters", "parameters"}, sums.parameters});
+    facts.push_back({{"bytes", "bytes"}, sums.bytes});
+    facts.push_back({{"flops", "flops"}, sums.flops});
+    facts.push_back({{"unknown_flops", "unknown_flops"}, sums.unknown_flops});
+    facts.push_back({{"activation_bytes", "activation_bytes"}, sums.written});
+  }
+  if (view.memory) {
+    facts.push_back({{"peak_memory", "peak_memory"}, row.amounts.peak});
+  }
+  facts.push_back({{"by_confidence", "", For::kJson},
+                   CountsValue(kConfidenceNames, row.amounts.levels)});
+  return facts;
 }
 
 // ---------------------------------------------------------------- the rest
@@ -447,18 +563,20 @@ Facts ModuleFactsOf(const View& view, ModuleId id) {
   const ModuleFacts* const known = tagging.FactsOf(id);
   add("candidates", "",
       known != nullptr ? known->candidates : std::vector<std::string>());
-  add("nodes", "", view.counts.Own(id));
-  add("total_nodes", "nodes", view.counts.Total(id));
-  add("parameters", "", view.parameters.own[id]);
-  add("total_parameters", "parameters", view.total_parameters[id]);
+  const Amounts& here = view.own[id];
+  const Amounts& below = view.totals[id];
+  add("nodes", "", here.nodes);
+  add("total_nodes", "nodes", below.nodes);
+  add("parameters", "", here.sums.parameters);
+  add("total_parameters", "parameters", below.sums.parameters);
   if (const FoundBlock* const block = tagging.FindFound(id)) {
     add("found", "", true);
     if (!block->description.empty()) add("description", "", block->description);
   }
   if (view.costs) {
     const sizes::Formulas& formulas = view.costs->shapes.formulas();
-    const sizes::Sums& own = view.sizes->own[id];
-    const sizes::Sums& total = view.totals[id];
+    const sizes::Sums& own = here.sums;
+    const sizes::Sums& total = below.sums;
     const sizes::FormulaSums& own_formula = view.costs->formulas.own[id];
     const sizes::FormulaSums& formula = view.costs->formulas.totals[id];
     add("bytes", "", own.bytes);
@@ -476,9 +594,8 @@ Facts ModuleFactsOf(const View& view, ModuleId id) {
         FormulaValue(formulas, formula.written));
     add("", "flops_formula", sizes::FormulaText(formulas, formula.flops));
   }
-  if (view.memory) add("peak_memory", "", view.memory->PeakOf(id));
-  add("by_confidence", "",
-      CountsValue(kConfidenceNames, view.counts.ByConfidence(id)));
+  if (view.memory) add("peak_memory", "", below.peak);
+  add("by_confidence", "", CountsValue(kConfidenceNames, below.levels));
   if (view.options.nodes) add("node_list", "", NodesValue(view, id));
   return facts;
 }
@@ -494,7 +611,8 @@ void ForEachModule(const View& view,
   }
 }
 
-Datum Data(const std::shared_ptr<const View>& view) {
+Datum Data(const std::shared_ptr<const View>& view,
+           const std::vector<ShowRollup::Row>& rows) {
   const SidecarModel& about = view->model.about();
   const RootClass& root = view->tagging.root;
   Datum data = Datum::Object(
@@ -518,8 +636,15 @@ Datum Data(const std::shared_ptr<const View>& view) {
             {"root_class", Datum::OrNull(root.name)},
             {"root_confidence", Datum::OrNull(root.ConfidenceName())},
             {"root_alternatives", root.alternatives},
-            {"strategy", Datum::OrNull(view->tagging.strategy)},
-            {"modules", Datum::Stream([view](const Datum::Use& use) {
+            {"strategy", Datum::OrNull(view->tagging.strategy)}});
+  if (!view->key.is_tree()) {
+    data.Set("by", view->key.name());
+    data.Set("rows", ObjectsOf(rows, [&](const ShowRollup::Row& row) {
+               return RowFacts(*view, row);
+             }));
+    return data;
+  }
+  data.Add({{"modules", Datum::Stream([view](const Datum::Use& use) {
                ForEachModule(*view,
                              [&](const Facts& facts) { use(ObjectOf(facts)); });
              })}});
@@ -533,18 +658,29 @@ Datum Data(const std::shared_ptr<const View>& view) {
 
 Result RunShow(const ShowOptions& options, Terminal& terminal) {
   const auto view = std::make_shared<const View>(options, terminal);
-  const Extent extent = FindExtent(*view);
+  const bool tree = view->key.is_tree();
+  const Extent extent = tree ? FindExtent(*view) : Extent();
+  const std::vector<ShowRollup::Row> rows =
+      tree ? std::vector<ShowRollup::Row>() : RowsByKey(*view);
   Result result;
-  result.rows.push_back(
-      {ColumnsOf(ModuleFactsOf(*view, ModuleTree::kRoot)),
-       {},
-       [view](const Table::Use& use) {
-         ForEachModule(*view, [&](const Facts& facts) { use(CellsOf(facts)); });
-       }});
   AddHeader(*view, result);
-  result.Add(TreeTable(view, extent.folding));
+  if (tree) {
+    result.rows.push_back({ColumnsOf(ModuleFactsOf(*view, ModuleTree::kRoot)),
+                           {},
+                           [view](const Table::Use& use) {
+                             ForEachModule(*view, [&](const Facts& facts) {
+                               use(CellsOf(facts));
+                             });
+                           }});
+    result.Add(TreeTable(view, extent.folding));
+  } else {
+    result.rows.push_back(TableOf(rows, [&](const ShowRollup::Row& row) {
+      return RowFacts(*view, row);
+    }));
+    AddRows(*view, rows, result);
+  }
   AddTotals(*view, result);
-  if (options.by == ShowBy::kAll) {
+  if (options.measure == ShowMeasure::kAll) {
     result.Line("sure: █ certain  ▓ high  ▒ medium  ░ low{}",
                 extent.doubtful ? "; Class?: other classes also fit" : "");
   } else if (extent.doubtful) {
@@ -557,7 +693,7 @@ Result RunShow(const ShowOptions& options, Terminal& terminal) {
   }
   if (view->memory) view->memory->AddPeak(result);
   AddAdvice(view->tagging, view->coverage, view->model.about(), result);
-  result.data = Data(view);
+  result.data = Data(view, rows);
   return result;
 }
 
