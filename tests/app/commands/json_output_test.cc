@@ -72,6 +72,9 @@ TEST_P(JsonOutputTest, IsWhatTheSchemaSays) {
   ExpectFits("show", {"show", "--json", "--nodes", "--depth", "1"});
   ExpectFits("query", {"query", "op=** or untagged", "--json"});
   ExpectFits("query", {"query", "op=Nothing", "--json"});
+  ExpectFits("query", {"query", "op=**", "--by", "layer,op", "--json"});
+  ExpectFits("show", {"show", "--by", "role", "--json"});
+  ExpectFits("show", {"show", "--by", "line", "--json"});
   ExpectFits("explain", {"explain", "#0", "--json"});
   ExpectFits("explain", {"explain", "#0", "--frames", "--json"});
   ExpectFits("diff", {"diff", path_, "--json"});
@@ -148,6 +151,11 @@ TEST_P(JsonOutputTest, OfNewModelsIsWhatTheSchemaSays) {
     ExpectFits("profile", {"profile", profile, "--by", by, "--json"});
     ExpectFits("profile", {"profile", profile, profile, "--by", by, "--json"});
   }
+  const std::string devices =
+      folder_.Write("devices.tsv",
+                    "node\tdevice\tms\n/encoder/layer.0/attention/self/"
+                    "Softmax\tnpu\t1.5\nx\tcpu\t2\n");
+  ExpectFits("profile", {"profile", devices, "--by", "device", "--json"});
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, JsonOutputTest,

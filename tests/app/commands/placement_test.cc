@@ -121,8 +121,31 @@ TEST_F(PlacementTest, ProvidersHaveTheSumsOfTheirKernels) {
   EXPECT_EQ(Row(result, kCpu)["self_us"], 170);
   EXPECT_EQ(result["total_us"], 1230);
   EXPECT_EQ(Row(result, kNpu)["calls"], 16);
-  // Of the runs 26, 37, 48 and 59 us on the CPU.
-  // 193, 225, 257, 555
+}
+
+// Any key gives the same total.
+TEST_F(PlacementTest, RowsOfAnyKeyAddUpToTheTotal) {
+  for (const std::string key : {"module", "class", "layer", "role", "op",
+                                "line", "node", "provider", "type"}) {
+    const Json result = Profile({"--by", key});
+    std::int64_t sum = 0;
+    for (const Json& row : result["rows"]) {
+      sum += row["self_us"].get<std::int64_t>();
+    }
+    EXPECT_EQ(sum, 1230) << key;
+  }
+}
+
+TEST_F(PlacementTest, AColumnOfATableIsAKey) {
+  const std::string table = "/b/Softmax\tnpu\t2\n/b/Softmax\tcpu\t3\n";
+  const CliResult result =
+      RunCli({"profile", model_, "-", "--by", "device", "--json"},
+             "node\tdevice\tms\n" + table);
+  ASSERT_EQ(result.exit, 0) << result.err;
+  const Json data = Json::parse(result.out);
+  EXPECT_EQ(Row(data, "cpu")["share"], 0.6);
+  EXPECT_EQ(Row(data, "npu")["share"], 0.4);
+  EXPECT_EQ(RunCli({"profile", model_, "-", "--by", "devise"}, table).exit, 2);
 }
 
 TEST_F(PlacementTest, OperatorsHaveTheSumsOfTheirKernels) {

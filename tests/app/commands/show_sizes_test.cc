@@ -108,6 +108,43 @@ TEST_F(ShowSizesTest, ByFlopsShowsAFormulaForEachModule) {
   EXPECT_THAT(wrong.err, HasSubstr("flops"));
 }
 
+TEST_F(ShowSizesTest, TheRowsOfAnyKeyAddUpToTheModel) {
+  const Json whole = Show({"--measure", "memory"});
+  for (const std::string key : {"class", "layer", "role", "op", "line", "node",
+                                "type", "confidence", "graph"}) {
+    SCOPED_TRACE(key);
+    const Json data = Show({"--by", key, "--measure", "memory"});
+    EXPECT_EQ(data["by"], key);
+    std::uint64_t peak = 0;
+    for (const std::string measure : {"nodes", "parameters", "bytes", "flops",
+                                      "activation_bytes", "unknown_flops"}) {
+      std::uint64_t sum = 0;
+      for (const Json& row : data["rows"]) {
+        sum += row[measure].get<std::uint64_t>();
+        peak = std::max(peak, row["peak_memory"].get<std::uint64_t>());
+      }
+      EXPECT_EQ(sum, whole[measure]) << measure;
+    }
+    EXPECT_EQ(peak, whole["memory"]["peak"]);
+  }
+  EXPECT_THAT(RunCli({"show", model_, "--by", "op", "--measure", "bytes"}).out,
+              HasSubstr("         768  100.0 %  MatMul"));
+  EXPECT_THAT(RunCli({"show", model_, "--by", "oper"}).err,
+              HasSubstr("did you mean 'op'"));
+}
+
+TEST_F(ShowSizesTest, QueriesCountByKeys) {
+  const Json data = Json::parse(
+      RunCli({"query", model_, "op=MatMul", "--by", "module,op", "--json"})
+          .out);
+  EXPECT_EQ(data["by"], Json::parse(R"(["module", "op"])"));
+  EXPECT_EQ(data["rows"][0],
+            Json::parse(R"({"nodes": 2, "module": "attend", "op": "MatMul"})"));
+  EXPECT_EQ(data["rows"].size(), 4u);
+  EXPECT_EQ(RunCli({"query", model_, "op=MatMul", "--count", "--tsv"}).out,
+            "nodes\n5\n");
+}
+
 TEST_F(ShowSizesTest, RangesAndWrongNamesAreRefused) {
   for (const CliResult& range :
        {RunCli({"show", model_, "--shape", "sequence=1..1024"}),
