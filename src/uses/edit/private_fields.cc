@@ -103,11 +103,15 @@ class PrivateFields::Visitor {
   }
 
   // A line of code names a file of the person who wrote the model. Keys of
-  // other programs that we wrote are on the node's list.
+  // other programs that we wrote are on the node's list, which may be forged.
   bool IsOurs(std::string_view key) {
     if (keys::IsOurs(key)) return key != keys::kSourceLine;
     Open& open = open_.back();
-    if (open.message != MessageType::kNodeProto) return false;
+    if (open.message != MessageType::kNodeProto ||
+        !IsOneOf(key, {keys::kNamespace, keys::kLayerAnn, keys::kNameScopes,
+                       keys::kClassHierarchy})) {
+      return false;
+    }
     if (!open.wrote) {
       open.wrote.emplace();
       model::ForEach(

@@ -104,7 +104,8 @@ constexpr const char* kText = R"(
       op_type: 'Relu' name: 'n' input: 'x' output: 'y' doc_string: 'traced'
       metadata_props { key: 'pkg.onnx_tag.module' value: 'a.b' }
       metadata_props { key: 'pkg.onnx_tag.source_line' value: '/home/a.py:1' }
-      metadata_props { key: 'pkg.onnx_tag.wrote' value: 'namespace' }
+      metadata_props { key: 'pkg.onnx_tag.wrote'
+                       value: 'namespace,pkg.torch.onnx.stack_trace' }
       metadata_props { key: 'namespace' value: 'a/b' }
       metadata_props { key: 'pkg.torch.onnx.stack_trace' value: 'File "x"' }
     }
