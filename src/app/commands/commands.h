@@ -91,10 +91,10 @@ struct TaggedModelOptions {
   TagSourceOptions source;
 };
 
-// What `show` tells of rows; kAll: a little of each.
-enum class ShowMeasure { kFlops, kParameters, kBytes, kMemory, kNodes, kAll };
-constexpr std::array<std::string_view, 5> kShowMeasureNames = {
-    "flops", "parameters", "bytes", "memory", "nodes"};
+// What rows stand for, in every command: read/rollup.h.
+std::vector<std::string_view> RowKeyNames();
+// What `show` adds up.
+std::vector<std::string_view> ShowMeasureNames();
 
 struct ShowOptions : TaggedModelOptions {
   std::vector<sizes::GivenShape> shapes;
@@ -102,8 +102,8 @@ struct ShowOptions : TaggedModelOptions {
   std::string module;                  // the subtree to show; a pattern
   bool nodes = false;
   bool unfold = false;
-  std::string by = "module";  // read/rollup.h has the keys
-  ShowMeasure measure = ShowMeasure::kAll;
+  std::string by = "module";
+  std::string measure;  // "": a little of each
 };
 Result RunShow(const ShowOptions& options, Terminal& terminal);
 

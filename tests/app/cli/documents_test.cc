@@ -95,7 +95,9 @@ TEST(CompletionsTest, OffersTheValuesOfAnOption) {
   EXPECT_THAT(After({"m.onnx", "-s", "usa"}), ElementsAre("usage_based"));
   EXPECT_THAT(After({"diff", "--format=mark"}),
               ElementsAre("--format=markdown"));
-  for (const std::string_view command : {"show", "select", "split"}) {
+  EXPECT_THAT(After({"show", "--measure", "mem"}), ElementsAre("memory"));
+  EXPECT_THAT(After({"show", "--by", "lay"}), ElementsAre("layer"));
+  for (const std::string_view command : {"select", "split"}) {
     EXPECT_THAT(After({std::string(command), "--by", "mem"}),
                 ElementsAre("memory"));
   }

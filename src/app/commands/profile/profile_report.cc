@@ -8,6 +8,7 @@
 
 #include "app/commands/read/nodes.h"
 #include "app/render/render.h"
+#include "base/lists.h"
 #include "base/word_list.h"
 #include "core/hierarchy/name_parts.h"
 #include "core/hierarchy/roll_up.h"
@@ -21,7 +22,7 @@ using profile::Profile;
 
 // Whether the profile says the key: a provider, or a column of a table.
 bool IsOfProfile(std::string_view by) {
-  return by == "provider" || !NodeKey::Has(by);
+  return by == "provider" || !IsAmong(by, RowKeyNames());
 }
 
 // The source of a profile, with the column for a key that the model lacks.

@@ -6,19 +6,12 @@
 #include <optional>
 
 #include "app/render/render.h"
+#include "base/lists.h"
 #include "core/tagging/words.h"
 #include "onnx_tag/error.h"
 
 namespace onnx_tag {
 namespace {
-
-std::vector<std::string> Names() {
-  std::vector<std::string> names(kRowKeyNames.begin(), kRowKeyNames.end());
-  for (const Column& column : NodeTable::Columns()) {
-    if (!column.heading.empty()) names.push_back(column.heading);
-  }
-  return names;
-}
 
 // "encoder.layer.3": encoders and decoders count alike, so the list they count
 // in is named, too.
@@ -36,17 +29,23 @@ std::string LayerLabel(const std::string& path, std::int32_t layer) {
 
 }  // namespace
 
-bool NodeKey::Has(std::string_view name) {
-  const std::vector<std::string> names = Names();
-  return std::find(names.begin(), names.end(), name) != names.end();
+std::vector<std::string_view> RowKeyNames() {
+  static const std::vector<Column> columns = NodeTable::Columns();
+  std::vector<std::string_view> names = {"module", "class", "layer", "role",
+                                         "op",     "line",  "node"};
+  for (const Column& column : columns) {
+    if (!column.heading.empty() && !IsAmong(column.heading, names)) {
+      names.push_back(column.heading);
+    }
+  }
+  return names;
 }
 
 NodeKey::NodeKey(const TaggedModel& model, std::string_view name)
     : model_(model), nodes_(model.model(), model.tagging()), name_(name) {
-  const std::vector<std::string> names = Names();
-  if (!Has(name)) {
-    const std::string_view near = NearestWord(
-        name, std::vector<std::string_view>(names.begin(), names.end()));
+  const std::vector<std::string_view> names = RowKeyNames();
+  if (!IsAmong(name, names)) {
+    const std::string_view near = NearestWord(name, names);
     Fail(ErrorKind::kUsage, "unknown key for --by '{}'{}", name,
          Ours{near.empty() ? "" : Message(", did you mean '{}'?", near)});
   }

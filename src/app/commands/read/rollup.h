@@ -7,7 +7,6 @@
 //   for (const auto& row : counts.rows()) ... row.label.name, row.amounts
 #pragma once
 
-#include <array>
 #include <map>
 #include <string>
 #include <string_view>
@@ -26,15 +25,12 @@ struct RowLabel {
   bool placed = true;
 };
 
-// The keys that every model has; a column of `query --tsv` is a key, too.
-inline constexpr std::array<std::string_view, 7> kRowKeyNames = {
-    "module", "class", "layer", "role", "op", "line", "node"};
-
 class NodeKey {
  public:
-  // `model` must outlive it. Throws Error(kUsage) with the nearest name.
+  // `name` is one of RowKeyNames(): a key of its own, or a column of
+  // `query --tsv`. `model` must outlive it. Throws Error(kUsage) with the
+  // nearest name.
   NodeKey(const TaggedModel& model, std::string_view name);
-  static bool Has(std::string_view name);
 
   const std::string& name() const { return name_; }
   // Whether rows are in rows: modules.

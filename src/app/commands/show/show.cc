@@ -46,6 +46,25 @@ struct Amounts {
   Datum::Levels levels = {};
 };
 
+// What `--measure` knows: a row for each.
+struct Measure {
+  std::string_view name;
+  Unit unit;
+  std::uint64_t (*of)(const Amounts&);
+};
+constexpr Measure kMeasureRows[] = {
+    {"nodes", Unit::kPlain, [](const Amounts& a) { return a.nodes; }},
+    {"flops", Unit::kPlain, [](const Amounts& a) { return a.sums.flops; }},
+    {"parameters", Unit::kPlain,
+     [](const Amounts& a) { return a.sums.parameters; }},
+    {"bytes", Unit::kBytes, [](const Amounts& a) { return a.sums.bytes; }},
+    {"memory", Unit::kBytes, [](const Amounts& a) { return a.peak; }},
+    {"activations", Unit::kBytes,
+     [](const Amounts& a) { return a.sums.written; }},
+};
+
+constexpr std::span<const Measure> kMeasures(kMeasureRows);
+
 // What there is to show.
 struct View {
   View(const ShowOptions& asked, Terminal& terminal)
@@ -63,7 +82,7 @@ struct View {
     for (const NodeId node : AllIds<NodeId>(tagging.tags.size())) {
       if (asked.nodes) nodes[tagging.tags[node].module].push_back(node);
     }
-    if (costs && asked.measure == ShowMeasure::kMemory) {
+    if (costs && asked.measure == "memory") {
       memory.emplace(model, *costs);
     }
     AddAmounts();
@@ -230,25 +249,8 @@ void AddHeader(const View& view, Result& result) {
 }
 
 // ---------------------------------------------------------------- the numbers
-std::uint64_t NumberOf(ShowMeasure measure, const Amounts& amounts) {
-  switch (measure) {
-    case ShowMeasure::kFlops:
-      return amounts.sums.flops;
-    case ShowMeasure::kParameters:
-      return amounts.sums.parameters;
-    case ShowMeasure::kBytes:
-      return amounts.sums.bytes;
-    case ShowMeasure::kMemory:
-      return amounts.peak;
-    default:
-      return amounts.nodes;
-  }
-}
-
-std::string NumberText(ShowMeasure measure, std::uint64_t number) {
-  const bool bytes =
-      measure == ShowMeasure::kBytes || measure == ShowMeasure::kMemory;
-  return AmountText(number, bytes ? Unit::kBytes : Unit::kPlain);
+const Measure& MeasureOf(std::string_view name) {
+  return *FindNamed(kMeasures, name);
 }
 
 // ---------------------------------------------------------------- the tree
@@ -307,24 +309,23 @@ struct ShownRow {
   bool is_node() const { return node != kNo<NodeId>; }
 };
 
-Datum ShareOf(const View& view, ShowMeasure measure, const ShownRow& row) {
-  const std::uint64_t all = NumberOf(measure, view.all);
+Datum ShareOf(const View& view, std::string_view measure, const ShownRow& row) {
+  const Measure& of = MeasureOf(measure);
   if (row.is_node()) return "";
-  if (all == 0) return "-";
-  return Datum::Share(100.0 *
-                      static_cast<double>(NumberOf(measure, row.amounts)) /
-                      static_cast<double>(all));
+  if (of.of(view.all) == 0) return "-";
+  return Datum::Share(100.0 * static_cast<double>(of.of(row.amounts)) /
+                      static_cast<double>(of.of(view.all)));
 }
 
 // Of a node its FLOPs alone.
-std::string NumberText(const View& view, ShowMeasure measure,
+std::string NumberText(const View& view, std::string_view measure,
                        const ShownRow& row) {
-  if (!row.is_node())
-    return NumberText(measure, NumberOf(measure, row.amounts));
-  if (measure != ShowMeasure::kFlops || !view.costs) return "";
+  const Measure& of = MeasureOf(measure);
+  if (!row.is_node()) return AmountText(of.of(row.amounts), of.unit);
+  if (measure != "flops" || !view.costs) return "";
   const sizes::Dim flops = view.sizes->flops[row.node];
   return flops.IsNumber() && flops.number() >= 0
-             ? NumberText(measure, static_cast<std::uint64_t>(flops.number()))
+             ? AmountText(static_cast<std::uint64_t>(flops.number()), of.unit)
              : sizes::FormulaText(view.costs->shapes.formulas(), flops);
 }
 
@@ -349,11 +350,12 @@ Facts TextFacts(const View& view, const ShownRow& row) {
     facts.push_back(
         {NumberColumn("", heading, width, Unit::kPercent), std::move(value)});
   };
-  const ShowMeasure measure = view.options.measure;
+  const std::string_view measure = view.options.measure;
   const bool tree = view.key.is_tree();
-  if (measure == ShowMeasure::kAll) {
-    const auto part = [&](ShowMeasure of) {
-      return NumberOf(of, row.amounts) == 0 ? Datum() : ShareOf(view, of, row);
+  if (measure.empty()) {
+    const auto part = [&](std::string_view of) {
+      return MeasureOf(of).of(row.amounts) == 0 ? Datum()
+                                                : ShareOf(view, of, row);
     };
     const std::size_t digits = std::to_string(view.coverage.nodes).size();
     const bool parameters = view.HasParameters();
@@ -363,17 +365,16 @@ Facts TextFacts(const View& view, const ShownRow& row) {
     // Where the shares of parameters and FLOPs are known, that of nodes says
     // little.
     if (!parameters || !flops) {
-      add("share", 9, ShareOf(view, ShowMeasure::kNodes, row));
+      add("share", 9, ShareOf(view, "nodes", row));
     }
-    if (parameters) add("params", 8, part(ShowMeasure::kParameters));
-    if (flops) add("FLOPs", 9, part(ShowMeasure::kFlops));
+    if (parameters) add("params", 8, part("parameters"));
+    if (flops) add("FLOPs", 9, part("flops"));
     facts.push_back({{.heading = "sure", .width = 8}, row.amounts.levels});
   } else {
-    add(EnumToWord(kShowMeasureNames, measure), 12,
-        NumberText(view, measure, row));
+    add(measure, 12, NumberText(view, measure, row));
     add("share", 9, ShareOf(view, measure, row));
-    if (measure == ShowMeasure::kMemory) {
-      add("weights", 10, NumberText(view, ShowMeasure::kBytes, row));
+    if (measure == "memory") {
+      add("weights", 10, NumberText(view, "bytes", row));
     }
   }
   facts.push_back({{.heading = view.key.name(),
@@ -382,7 +383,7 @@ Facts TextFacts(const View& view, const ShownRow& row) {
                    row.label});
   facts.push_back({{.heading = std::string(view.key.detail()), .ragged = true},
                    Datum(row.class_name).Colored("36")});
-  if (measure == ShowMeasure::kFlops && tree) {
+  if (measure == "flops" && tree) {
     facts.push_back(
         {{.heading = "formula", .longest = 400}, FormulaOf(view, row)});
   }
@@ -468,12 +469,12 @@ std::vector<ShowRollup::Row> RowsByKey(const View& view) {
     });
   }
   std::vector<ShowRollup::Row> rows = sums.Take();
-  const ShowMeasure measure = view.options.measure != ShowMeasure::kAll
-                                  ? view.options.measure
-                              : view.HasFlops() ? ShowMeasure::kFlops
-                                                : ShowMeasure::kNodes;
+  const Measure& measure =
+      MeasureOf(!view.options.measure.empty() ? view.options.measure
+                : view.HasFlops()             ? "flops"
+                                              : "nodes");
   std::stable_sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) {
-    return NumberOf(measure, a.amounts) > NumberOf(measure, b.amounts);
+    return measure.of(a.amounts) > measure.of(b.amounts);
   });
   return rows;
 }
@@ -656,6 +657,8 @@ Datum Data(const std::shared_ptr<const View>& view,
 
 }  // namespace
 
+std::vector<std::string_view> ShowMeasureNames() { return NamesOf(kMeasures); }
+
 Result RunShow(const ShowOptions& options, Terminal& terminal) {
   const auto view = std::make_shared<const View>(options, terminal);
   const bool tree = view->key.is_tree();
@@ -680,7 +683,7 @@ Result RunShow(const ShowOptions& options, Terminal& terminal) {
     AddRows(*view, rows, result);
   }
   AddTotals(*view, result);
-  if (options.measure == ShowMeasure::kAll) {
+  if (options.measure.empty()) {
     result.Line("sure: █ certain  ▓ high  ▒ medium  ░ low{}",
                 extent.doubtful ? "; Class?: other classes also fit" : "");
   } else if (extent.doubtful) {
