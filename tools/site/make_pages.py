@@ -18,7 +18,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REPOSITORY = "https://github.com/onnx-tag/onnx-tag"
 GUIDE = {"Start": ("tour", "tag", "look", "report"), "Ask and select": ("select", "names", "profile", "source-lines", "sizes"),
-         "Compare": ("diff", "transfer", "compare"), "Cut and write": ("cut", "refit"), "Keep clean": ("clean",),
+         "Compare": ("diff", "transfer", "compare"), "Cut and write": ("cut", "refit"), "Keep clean": ("clean", "from-0.4"),
          "Many models": ("ci", "scale-out"), "PyTorch and C++": ("companion", "strategies", "cpp")}
 HOW = ("how-it-works", "accuracy", "recipes", "structure", "growth", "robustness", "properties", "architecture",
        "catalogue-format", "recipes-format", "report-format")
