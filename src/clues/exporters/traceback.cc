@@ -326,21 +326,4 @@ void AddSourceLines(const Model& model, bool all_frames, SourceLines& lines) {
       all_frames, lines);
 }
 
-std::string_view WholeFileName(const Model& model, NodeId node,
-                               const SourceLine& line) {
-  std::vector<SourceLine> frames;
-  ParseTraceback(TracebackOf(model, node), frames);
-  for (const SourceLine& frame : frames) {
-    // A short name is the end of the whole one, with '/' for '\\'.
-    const bool ends =
-        frame.file.size() >= line.file.size() &&
-        std::equal(line.file.rbegin(), line.file.rend(), frame.file.rbegin(),
-                   [](char a, char b) { return a == b || b == '\\'; });
-    if (ends && frame.line == line.line && frame.function == line.function) {
-      return frame.file;
-    }
-  }
-  return {};
-}
-
 }  // namespace onnx_tag

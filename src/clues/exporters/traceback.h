@@ -59,9 +59,4 @@ void AddSourceLines(std::size_t node_count, const FramesOfNode& frames_of,
 // The same with the tracebacks in the file.
 void AddSourceLines(const Model& model, bool all_frames, SourceLines& lines);
 
-// The whole name of the file of a node's line, as the traceback in the model
-// has it. Empty if the line comes from elsewhere.
-std::string_view WholeFileName(const Model& model, NodeId node,
-                               const SourceLine& line);
-
 }  // namespace onnx_tag
