@@ -72,8 +72,7 @@ class CutTest : public testing::Test {
         selected.push_back(node);
       }
     }
-    const Cut cut =
-        PartCutter(model.model(), CutBy::kExtractModel).CutOutClosed(selected);
+    const Cut cut = PartCutter(model.model()).CutOutClosed(selected);
     between_.clear();
     constants_.clear();
     for (const NodeId node : cut.between) {
@@ -121,10 +120,9 @@ TEST_F(CutTest, CapturesAreReadByTheNodeAround) {
   const Cut alone = CutNamed(kBranch, {"c"});
   EXPECT_THAT(alone.inputs, ElementsAre("cond", "va", "vb"));
   EXPECT_THAT(alone.outputs, ElementsAre("vc"));
-  // extract_model follows inputs only: a captured value must be an output.
   const Cut both = CutNamed(kBranch, {"a", "c"});
   EXPECT_THAT(both.inputs, ElementsAre("x", "cond", "vb"));
-  EXPECT_THAT(both.outputs, ElementsAre("va", "vc"));
+  EXPECT_THAT(both.outputs, ElementsAre("vc"));
   EXPECT_THAT(CutNamed(kBranch, {"b"}).outputs, ElementsAre("vb"))
       << "a branch returns it as it is";
 }
@@ -134,33 +132,6 @@ TEST_F(CutTest, ANodeOfASubgraphGoesWithTheNodeAround) {
   ASSERT_EQ(inside.obstacles.size(), 1u);
   EXPECT_THAT(inside.obstacles[0].why, HasSubstr("inside node #2"));
   EXPECT_THAT(CutNamed(kBranch, {"t", "c"}).obstacles, IsEmpty());
-}
-
-TEST_F(CutTest, ACapturedWeightCannotBeCutOut) {
-  const Cut cut =
-      CutNamed(R"pb(
-                 graph {
-                   node {
-                     op_type: "If"
-                     name: "c"
-                     input: "x"
-                     output: "y"
-                     attribute {
-                       name: "then_branch"
-                       type: 5
-                       g {
-                         node { op_type: "Neg" input: "w" output: "t" }
-                         output { name: "t" }
-                       }
-                     }
-                   }
-                   initializer { name: "w" dims: 2 }
-                   input { name: "x" }
-                   output { name: "y" }
-                 })pb",
-               {"c"});
-  ASSERT_EQ(cut.obstacles.size(), 1u);
-  EXPECT_THAT(cut.obstacles[0].why, HasSubstr("the weight w"));
 }
 
 }  // namespace

@@ -78,8 +78,10 @@ class Annotator {
     if (last || left.size() >= kLongestLine) {
       std::size_t end = left.size();
       while (!last && end > 0 && IsOfWord(left[end - 1])) --end;
-      if (end == 0) end = left.size();
+      const bool one_word = end == 0;
+      if (one_word) end = left.size();
       if (end > 0) Line(left.substr(0, end));
+      within_word_ = one_word && !last;
       left.remove_prefix(end);
     }
     rest_.erase(0, rest_.size() - left.size());
@@ -94,7 +96,11 @@ class Annotator {
     line_text_ = line;
     written_.clear();
     copied_ = 0;
-    for (std::size_t at = 0; at < line.size();) {
+    std::size_t at = 0;
+    if (std::exchange(within_word_, false)) {
+      while (at < line.size() && IsOfWord(line[at])) ++at;
+    }
+    while (at < line.size()) {
       if (line[at] == '\x1b') {
         at = EscapeEnd(line, at);
       } else if (line[at] == '\\' && at + 1 < line.size() &&
@@ -278,6 +284,7 @@ class Annotator {
   std::uint64_t line_ = 1;    // from 1
   std::uint64_t column_ = 0;  // bytes of the line that were handed over
   bool noted_ = false;        // the line counts in `lines_`
+  bool within_word_ = false;  // it goes on with a word that was cut
   std::uint64_t names_ = 0;
   std::uint64_t lines_ = 0;
 };
