@@ -227,6 +227,13 @@ void CheckSelect(const Parser& parser, SelectOptions& options,
 
 // ---------------------------------------------------------------- others
 void CheckProfile(const Parser&, ProfileOptions& options, Printing& printing) {
+  // What is no key, and not like one, is a column of the table.
+  std::vector<std::string_view> keys = RowKeyNames();
+  keys.push_back("provider");
+  if (std::find(keys.begin(), keys.end(), options.by) == keys.end() &&
+      !NearestWord(options.by, keys).empty()) {
+    Choose("choice for --by", options.by, keys);
+  }
   if (!printing.json) {
     printing.json = printing.word == "json";
     if (printing.word == "folded") options.stacks = StackFormat::kFolded;

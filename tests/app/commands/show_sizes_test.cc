@@ -129,8 +129,8 @@ TEST_F(ShowSizesTest, TheRowsOfAnyKeyAddUpToTheModel) {
   }
   EXPECT_THAT(RunCli({"show", model_, "--by", "op", "--measure", "bytes"}).out,
               HasSubstr("         768  100.0 %  MatMul"));
-  EXPECT_THAT(RunCli({"show", model_, "--by", "oper"}).err,
-              HasSubstr("did you mean 'op'"));
+  EXPECT_THAT(RunCli({"show", model_, "--by", "laier"}).err,
+              HasSubstr("did you mean 'layer'"));
 }
 
 TEST_F(ShowSizesTest, QueriesCountByKeys) {
