@@ -128,7 +128,7 @@ TEST_F(ShowSizesTest, TheRowsOfAnyKeyAddUpToTheModel) {
     EXPECT_EQ(peak, whole["memory"]["peak"]);
   }
   EXPECT_THAT(RunCli({"show", model_, "--by", "op", "--measure", "bytes"}).out,
-              HasSubstr("         768  100.0 %  MatMul"));
+              HasSubstr("       768 B  100.0 %  MatMul"));
   EXPECT_THAT(RunCli({"show", model_, "--by", "laier"}).err,
               HasSubstr("did you mean 'layer'"));
 }
