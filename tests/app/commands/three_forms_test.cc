@@ -245,12 +245,5 @@ TEST_F(ListOfModulesTest, OneOfAnotherModelIsAFinding) {
   EXPECT_EQ(RunCli({"show", changed}).exit, 0);
 }
 
-TEST_F(ListOfModulesTest, OneThatNamesAFileIsPrivateAndOursIsNot) {
-  const std::string path = R"({"root":["/home/ann/net.py",0,[]]})";
-  EXPECT_EQ(RunCli({"strip", Changed(path), "--private", "--check"}).exit, 1);
-  EXPECT_EQ(RunCli({"strip", folder_ / "t.onnx", "--private", "--check"}).exit,
-            0);
-}
-
 }  // namespace
 }  // namespace onnx_tag::test
