@@ -12,7 +12,7 @@ from conftest import ROOT
 from onnx_tag import RecordingError, document
 from onnx_tag.errors import OutputError
 
-RECORDINGS = sorted((ROOT / "tests/recordings").glob("*/recording.json"))
+RECORDINGS = sorted((ROOT / "tests/truth").glob("*/recording.json"))
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda p: p.parent.name)

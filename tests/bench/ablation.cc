@@ -47,13 +47,14 @@ class Ablation {
   explicit Ablation(const std::string& strategy)
       : strategy_(FindStrategy(strategy)), losses_(strategy_.rungs.size()) {}
 
-  void Add(const std::string& bytes, const std::string& truth,
+  void Add(const std::string& bytes, const TruthFile* truth,
            const MappingFacts& facts) {
     const Model model = ReadModel(bytes);
     const GraphFacts graph = GatherGraph(model);
     const Evidence evidence =
         GatherEvidence(graph, WantedBy(strategy_, model, true, facts));
-    const std::vector<TruthRow> rows = ReadTruth(truth, model);
+    const std::vector<TruthRow> rows =
+        truth == nullptr ? std::vector<TruthRow>() : ReadTruth(*truth, model);
     nodes_ += model.node_count();
     rows_ += rows.size();
     const Placed all = PlaceWithout(evidence, strategy_.rungs.size());
@@ -169,17 +170,18 @@ MappingFacts HierarchyFacts(const fs::path& file) {
 
 int Run(const Options& options) {
   Ablation ablation(options.strategy);
-  const auto add = [&](const fs::path& onnx, const std::string& truth,
+  const auto add = [&](const fs::path& onnx, const TruthFile* truth,
                        const MappingFacts& facts) {
     try {
-      ablation.Add(ReadAll(onnx), truth, facts);
+      ablation.Add(truth == nullptr ? ReadAll(onnx) : truth->Bytes(), truth,
+                   facts);
     } catch (const Error& error) {
       fmt::print(stderr, "{}: {}\n", onnx.string(), error.what());
     }
   };
   if (options.wild) {
     for (const auto& entry : fs::recursive_directory_iterator(options.folder)) {
-      if (entry.path().extension() == ".onnx") add(entry.path(), "", {});
+      if (entry.path().extension() == ".onnx") add(entry.path(), nullptr, {});
     }
   } else {
     for (const TruthFile& file :
@@ -187,11 +189,11 @@ int Run(const Options& options) {
       const fs::path folder = file.onnx.parent_path();
       if (options.hierarchy) {
         if (file.hierarchy.empty()) continue;
-        add(file.onnx, ReadAll(file.truth), HierarchyFacts(file.hierarchy));
+        add(file.onnx, &file, HierarchyFacts(file.hierarchy));
       } else if (!options.recorded) {
-        add(file.onnx, ReadAll(file.truth), {});
+        add(file.onnx, &file, {});
       } else if (fs::exists(folder / "recording.json")) {
-        add(file.onnx, ReadAll(file.truth), RecordedFacts(folder));
+        add(file.onnx, &file, RecordedFacts(folder));
       }
     }
   }

@@ -4,8 +4,10 @@
 //            [--worst N [--wrong] [--layers]] [--nodes] [--hierarchy]
 //            [--trace]
 //   accuracy TRUTH_DIR --markdown            the tables of docs/how/accuracy.md
-//   accuracy TRUTH_DIR --floors FILE         exit 1 where a variant is below
+//   accuracy TRUTH_DIR --floors FILE [--group GROUP]
+//                                            exit 1 where a variant is below
 //
+// --group: known, own or glued; `known` is what floors are for without it.
 // --worst prints the most frequent misses ("!": a module of that path is known,
 // so it could have been said), --wrong leaves out answers that are only too
 // high in the tree, --layers keeps those of another layer, --nodes prints each.
@@ -43,6 +45,7 @@ struct Options {
   std::string model = "*";
   std::string variant = "*";
   std::string floors;
+  std::string group;
   std::size_t worst = 0;
   bool files = false;
   bool wrong_only = false;
@@ -57,13 +60,18 @@ struct Options {
 
 class Accuracy {
  public:
-  explicit Accuracy(const Options& options) : options_(options) {}
+  explicit Accuracy(const Options& options)
+      : options_(options),
+        floors_(options.floors, "accuracy " + options.group) {}
 
   int Run() {
     for (const TruthFile& file :
          FindTruth(options_.truth, options_.model, options_.variant)) {
       if ((options_.hierarchy || options_.trace) && file.hierarchy.empty())
         continue;
+      if (!options_.group.empty() && test::GroupOf(file.model) != options_.group)
+        continue;
+      if (!floors_.Wants(file.variant)) continue;
       const Score score = ScoreFile(file);
       if (options_.files) Print(file.model + "/" + file.variant, score);
       by_variant_[file.variant].Add(score);
@@ -74,15 +82,14 @@ class Accuracy {
     } else {
       PrintTable();
     }
-    return options_.floors.empty() ? 0
-                                   : CheckFloors(options_.floors, by_variant_);
+    return CheckFloors(floors_, by_variant_);
   }
 
  private:
   Score ScoreFile(const TruthFile& file) {
     Score score;
     score.files = 1;
-    const std::string bytes = ReadAll(file.onnx);
+    const std::string bytes = file.Bytes();
     const Model model = ReadModel(bytes);
     MappingOptions mapping;
     mapping.structure = false;  // its names are invented
@@ -103,7 +110,7 @@ class Accuracy {
     for (const std::string& note : tagging.notes) {
       fmt::print("{}/{}: {}\n", file.model, file.variant, note);
     }
-    const std::vector<TruthRow> rows = ReadTruth(ReadAll(file.truth), model);
+    const std::vector<TruthRow> rows = ReadTruth(file, model);
     for (const TruthRow& row : rows) {
       ++score.rows;
       const Tag& tag = tagging.tags[row.node];
@@ -286,6 +293,7 @@ class Accuracy {
   }
 
   const Options& options_;
+  const Floors floors_;
   std::map<std::string, Score> by_variant_;
   Score all_;
   Misses misses_;
@@ -313,6 +321,8 @@ int main(int argc, char** argv) {
   line.Flag("--roles", options.roles);
   line.Flag("--markdown", options.markdown);
   line.Value("--floors", options.floors, "FILE");
+  line.Value("--group", options.group, "GROUP");
   if (!line.Parse(argc, argv, options.truth)) return line.Usage();
+  if (options.group.empty() && !options.floors.empty()) options.group = "known";
   return Accuracy(options).Run();
 }

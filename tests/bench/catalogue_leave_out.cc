@@ -122,10 +122,10 @@ int Run(const std::string& directory, const std::string& variant, bool files,
   std::set<std::string_view> families;
   for (const bench::TruthFile& file :
        bench::FindTruth(directory, "*", variant)) {
-    const std::string bytes = bench::ReadAll(file.onnx);
+    const std::string bytes = file.Bytes();
     const Model model = ReadModel(bytes);
     const auto truth =
-        bench::TrueClasses(bench::ReadTruth(bench::ReadAll(file.truth), model));
+        bench::TrueClasses(bench::ReadTruth(file, model));
     const auto root = truth.find("");
     if (root == truth.end()) continue;
     std::string_view family = bench::CatalogueFamily(root->second);

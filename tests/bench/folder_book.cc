@@ -26,10 +26,9 @@ void Shelf::Add(const std::filesystem::path& folder,
                 const std::string& variants) {
   for (const std::string_view variant : Split(variants, ',')) {
     for (TruthFile& file : FindTruth(folder, "*", std::string(variant))) {
-      const std::string bytes = ReadAll(file.onnx);
+      const std::string bytes = file.Bytes();
       const Model model = ReadModel(bytes);
-      const std::string table = ReadAll(file.truth);
-      const auto rows = ReadTruth(table, model);
+      const auto rows = ReadTruth(file, model);
       std::vector<std::string> classes;  // what `known` looks at
       for (const TruthRow& row : rows) {
         std::string& path = classes.emplace_back();

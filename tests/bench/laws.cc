@@ -91,7 +91,9 @@ class Laws {
     std::filesystem::path table = path;
     table.replace_extension(".truth.tsv");
     if (std::filesystem::exists(table)) {
-      for (TruthRow& row : ReadTruth(ReadAll(table), model)) {
+      TruthFile file;
+      file.truth = table;
+      for (TruthRow& row : ReadTruth(file, model)) {
         truth.emplace(Index(row.node), std::move(row));
       }
     }

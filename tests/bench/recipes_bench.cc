@@ -74,10 +74,9 @@ class Bench {
 
  private:
   Score ScoreFile(const TruthFile& file) {
-    const std::string bytes = ReadAll(file.onnx);
+    const std::string bytes = file.Bytes();
     const Model model = ReadModel(bytes);
-    const std::string table = ReadAll(file.truth);
-    const std::vector<TruthRow> rows = ReadTruth(table, model);
+    const std::vector<TruthRow> rows = ReadTruth(file, model);
     const std::string root =
         rows.empty() || rows[0].classes.empty() ? "" : rows[0].classes.front();
     const auto own = options_.shelf.FamiliesOf(root, file.model);

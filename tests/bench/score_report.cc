@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <vector>
 
 #include "base/text.h"
@@ -19,14 +20,35 @@ void PrintWorst(const Misses& misses, std::size_t count) {
   }
 }
 
-int CheckFloors(const std::string& file,
+Floors::Floors(const std::string& file, const std::string& measure) {
+  if (file.empty()) return;
+  const std::string text = ReadAll(file);
+  const std::string begin = measure + " ";
+  for (const std::string_view line : Split(text, '\n')) {
+    if (!line.starts_with(begin)) continue;
+    auto& words = lines_.emplace_back();
+    for (const auto word : Split(line.substr(begin.size()), ' ')) {
+      words.emplace_back(word);
+    }
+  }
+  if (lines_.empty()) {
+    fmt::print(stderr, "{} has no line '{}...'\n", file, begin);
+    std::exit(2);
+  }
+}
+
+bool Floors::Wants(const std::string& variant) const {
+  return lines_.empty() ||
+         std::any_of(
+             lines_.begin(), lines_.end(),
+             [&](const auto& words) { return words.front() == variant; });
+}
+
+int CheckFloors(const Floors& floors,
                 const std::map<std::string, Score>& by_variant) {
   int failures = 0;
-  const std::string floors = ReadAll(file);
-  for (const std::string_view line : Split(floors, '\n')) {
-    const auto words = Split(line, ' ');
-    if (words.size() != 3 || line.starts_with("#")) continue;
-    const auto at = by_variant.find(std::string(words[0]));
+  for (const std::vector<std::string>& words : floors.lines()) {
+    const auto at = by_variant.find(words.at(0));
     if (at == by_variant.end()) {
       fmt::print(stderr, "{}: no file of this variant\n", words[0]);
       ++failures;
@@ -38,8 +60,7 @@ int CheckFloors(const std::string& file,
     };
     const double exact = share(at->second.exact);
     const double layer = share(at->second.layer);
-    if (exact < std::stod(std::string(words[1])) ||
-        layer > std::stod(std::string(words[2]))) {
+    if (exact < std::stod(words.at(1)) || layer > std::stod(words.at(2))) {
       fmt::print(stderr,
                  "{}: {:.2f} % exact and {:.2f} % in a wrong layer; the floor "
                  "is {} and {}\n",

@@ -82,11 +82,16 @@ using Key = std::pair<std::string, std::string>;  // variant or file, strategy
 
 class Strategist {
  public:
-  explicit Strategist(const Options& options) : options_(options) {}
+  explicit Strategist(const Options& options)
+      : options_(options), floors_(options.floors, "strategy") {}
 
   int Run() {
     for (const TruthFile& file :
          FindTruth(options_.folder, options_.model, options_.variant)) {
+      if (!floors_.Wants(file.variant) ||
+          file.hierarchy.filename() != "recording.json") {
+        continue;
+      }
       ScoreFile(file);
     }
     if (options_.markdown) {
@@ -94,15 +99,15 @@ class Strategist {
     } else {
       PrintTable();
     }
-    return options_.floors.empty() ? 0 : CheckFloors();
+    return CheckFloors();
   }
 
  private:
   void ScoreFile(const TruthFile& file) {
-    const Facts facts = ReadFacts(file.onnx.parent_path() / "recording.json");
-    const std::string bytes = ReadAll(file.onnx);
+    const Facts facts = ReadFacts(file.hierarchy);
+    const std::string bytes = file.Bytes();
     const Model model = ReadModel(bytes);
-    const std::vector<TruthRow> rows = ReadTruth(ReadAll(file.truth), model);
+    const std::vector<TruthRow> rows = ReadTruth(file, model);
     const std::string name = fmt::format("{}/{}", file.model, file.variant);
     for (const StrategyInfo& info : Strategies()) {
       if (!options_.strategy.empty() && options_.strategy != info.name) {
@@ -248,12 +253,8 @@ class Strategist {
   // at most, in per cent; `exact` is of the tagged nodes.
   int CheckFloors() const {
     int failures = 0;
-    const std::string floors = ReadAll(options_.floors);
-    for (const std::string_view line : Split(floors, '\n')) {
-      const auto words = Split(line, ' ');
-      if (words.size() != 5 || line.starts_with("#")) continue;
-      const auto at =
-          by_variant_.find({std::string(words[0]), std::string(words[1])});
+    for (const std::vector<std::string>& words : floors_.lines()) {
+      const auto at = by_variant_.find({words.at(0), words.at(1)});
       if (at == by_variant_.end()) {
         fmt::print(stderr, "{} {}: nothing was scored\n", words[0], words[1]);
         ++failures;
@@ -268,9 +269,9 @@ class Strategist {
       const double tagged = share(s.rows - s.untagged, s.rows);
       const double exact = share(s.exact, s.rows - s.untagged);
       const double layer = share(s.layer, s.rows);
-      if (tagged < std::stod(std::string(words[2])) ||
-          exact < std::stod(std::string(words[3])) ||
-          layer > std::stod(std::string(words[4]))) {
+      if (tagged < std::stod(words.at(2)) ||
+          exact < std::stod(words.at(3)) ||
+          layer > std::stod(words.at(4))) {
         fmt::print(stderr,
                    "{} {}: {:.2f} % tagged, {:.2f} % of it exact, {:.2f} % in "
                    "a wrong layer; the floor is {}, {} and {}\n",
@@ -283,6 +284,7 @@ class Strategist {
   }
 
   const Options& options_;
+  const Floors floors_;
   std::map<Key, Row> by_variant_;
   std::map<Key, Row> by_file_;
   Misses misses_;

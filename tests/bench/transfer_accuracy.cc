@@ -189,15 +189,15 @@ class BesideTag {
   int Run() {
     for (const TruthFile& from :
          FindTruth(options_.truth, options_.model, options_.from)) {
-      const std::string bytes = ReadAll(from.onnx);
+      const std::string bytes = from.Bytes();
       const Model model = ReadModel(bytes);
       const Tagging tags = MapNodes(model, {});
       for (const TruthFile& to :
            FindTruth(options_.truth, from.model, options_.variant)) {
         if (to.variant == options_.from) continue;
-        const std::string to_bytes = ReadAll(to.onnx);
+        const std::string to_bytes = to.Bytes();
         const Model to_model = ReadModel(to_bytes);
-        const auto rows = ReadTruth(ReadAll(to.truth), to_model);
+        const auto rows = ReadTruth(to, to_model);
         const Tagging mapped = MapNodes(to_model, {});
         const Tagging carried =
             TransferOrMap(model, tags, to_model, {}).tagging;
@@ -293,18 +293,19 @@ class BesideTag {
 
 class TransferAccuracy {
  public:
-  explicit TransferAccuracy(const Options& options) : options_(options) {}
+  explicit TransferAccuracy(const Options& options)
+      : options_(options), floors_(options.floors, "transfer") {}
 
   int Run() {
     for (const TruthFile& from :
          FindTruth(options_.truth, options_.model, options_.from)) {
-      const std::string bytes = ReadAll(from.onnx);
+      const std::string bytes = from.Bytes();
       const Model model = ReadModel(bytes);
       const Tagging tags =
-          TruthTagging(model, ReadTruth(ReadAll(from.truth), model));
+          TruthTagging(model, ReadTruth(from, model));
       for (const TruthFile& to :
            FindTruth(options_.truth, from.model, options_.variant)) {
-        if (to.variant == options_.from) continue;
+        if (to.variant == options_.from || !floors_.Wants(to.variant)) continue;
         const Score score = ScoreFile(model, tags, to);
         if (options_.files) Print(to.model + "/" + to.variant, score);
         by_variant_[to.variant].Add(score);
@@ -312,8 +313,7 @@ class TransferAccuracy {
       }
     }
     PrintTable();
-    return options_.floors.empty() ? 0
-                                   : CheckFloors(options_.floors, by_variant_);
+    return CheckFloors(floors_, by_variant_);
   }
 
  private:
@@ -327,7 +327,7 @@ class TransferAccuracy {
   }
 
   Score ScoreFile(const Model& from, const Tagging& tags, const TruthFile& to) {
-    const std::string bytes = ReadAll(to.onnx);
+    const std::string bytes = to.Bytes();
     const Model original = ReadModel(bytes);
     const Shuffle shuffle(bytes, static_cast<std::uint32_t>(options_.seed));
     const Model model = ReadModel(shuffle.bytes());
@@ -337,7 +337,7 @@ class TransferAccuracy {
 
     Score score;
     score.files = 1;
-    for (TruthRow& row : ReadTruth(ReadAll(to.truth), original)) {
+    for (TruthRow& row : ReadTruth(to, original)) {
       ++score.rows;
       const std::string plain = row.module;
       row.node = nodes.at(shuffle.NewPlace(Place(original, row.node)));
@@ -358,7 +358,7 @@ class TransferAccuracy {
         NoteMiss(to, model, row, plain, module, verdict, tag.confidence);
       }
     }
-    for (const TruthRow& row : ReadTruth(ReadAll(to.truth), original)) {
+    for (const TruthRow& row : ReadTruth(to, original)) {
       names_.emplace(Nonsense(row.module), row.module);
     }
     return score;
@@ -405,6 +405,7 @@ class TransferAccuracy {
   }
 
   const Options& options_;
+  const Floors floors_;
   std::map<std::string, Score> by_variant_;
   Score all_;
   Misses misses_;

@@ -1,5 +1,4 @@
-// Models whose answers are known: <model>/<variant>.onnx beside
-// <model>/<variant>.truth.tsv, and how a tagging is scored against them.
+// How a tagging is scored against a model whose answers are known.
 #pragma once
 
 #include <array>
@@ -10,35 +9,16 @@
 #include <vector>
 
 #include "onnx_tag/tagging.h"
+#include "support/truth.h"
 
 namespace onnx_tag::bench {
 
-struct TruthFile {
-  std::string model;
-  std::string variant;
-  std::filesystem::path onnx;
-  std::filesystem::path truth;
-  std::filesystem::path hierarchy;  // empty: none beside it
-};
-
-// In order of model and variant; the patterns are shell globs.
-std::vector<TruthFile> FindTruth(const std::filesystem::path& folder,
-                                 const std::string& model = "*",
-                                 const std::string& variant = "*");
-
-struct TruthRow {
-  NodeId node;
-  std::string op;
-  std::string module;
-  std::vector<std::string> accept;  // other modules that count as exact
-  // Of the root and each module down to `module`; empty: not known.
-  std::vector<std::string> classes;
-};
+using test::FindTruth;
+using test::ReadTruth;
+using test::TruthFile;
+using test::TruthRow;
 
 std::string ReadAll(const std::filesystem::path& path);
-
-// The rows of `table` whose nodes the model has.
-std::vector<TruthRow> ReadTruth(const std::string& table, const Model& model);
 
 enum class Verdict { kExact, kAbove, kWrong, kWrongLayer };
 Verdict Judge(const std::string& module, const TruthRow& row);

@@ -21,7 +21,7 @@ from typing import Counter, Dict, Iterable, List, Tuple
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 Counts = Dict[Tuple[str, int], int]
 MODELS = ("tests/truth/bert", "tests/truth/gpt2", "tests/truth/t5", "tests/truth/vit", "tests/truth/nn_control_flow",
-          "tests/models/bert_tiny", "tests/recordings/resnet")
+          "tests/truth/resnet", "tests/models/bert_tiny")
 
 
 def blocks(page: str, language: str) -> List[str]:

@@ -18,8 +18,7 @@ if [ "${3:-many}" = one ]; then
 fi
 case ${3:-many} in
     graphs)
-        exec "$python" "$here/check_parts.py" "$binary" --graphs 60 "$root/tests/truth" "$root/tests/own" \
-            "$root/tests/recordings" "$root/tests/parts" ;;
+        exec "$python" "$here/check_parts.py" "$binary" --graphs 60 "$work/../truth_files" ;;
     random) exec "$python" "$here/fuzz_parts.py" "$binary" 200 ;;
     loss) exec "$python" "$here/check_data_loss.py" "$binary" ;;
 esac

@@ -32,7 +32,7 @@ cmp "$work/example/out.onnx" "$work/model.tagged.onnx"
 cmp "$work/example/out.tags.json" "$work/model.tags.json"
 cmp "$work/example/out.stripped.onnx" "$work/model.onnx"
 # With a recording, too, but for the digest of the options; here no name in the file helps.
-recorded=$here/../recordings/bert
+recorded=$1/truth_files/bert
 cp "$recorded/ts-bare.onnx" "$work/bare.onnx"
 "$work/tree/bin/onnx-tag" "$work/bare.onnx" --recording "$recorded/recording.json" -q
 "$work/example/tag_in_cpp" "$work/bare.onnx" "$work/example/bare" "$recorded/recording.json" | grep -q 'attention.*high\|attention.*certain'

@@ -21,13 +21,13 @@ LEVELS = ("certain", "high", "medium", "low")
 
 def true_classes(model: pathlib.Path) -> Dict[str, str]:
     classes: Dict[str, str] = {}
-    recording = model.parent / "recording.json"
-    if recording.exists():
-        for path, module in json.loads(recording.read_text())["modules"].items():
-            classes[path] = module["class"]
+    for name in ("hierarchy.json", "recording.json"):
+        if (model.parent / name).exists():
+            for path, module in json.loads((model.parent / name).read_text())["modules"].items():
+                classes[path] = module if isinstance(module, str) else module["class"]
     with open(model.with_suffix(".truth.tsv"), newline="", encoding="utf-8") as table:
         for row in csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE):
-            names = row["classes"].split("/") if row["classes"] else []
+            names = row["classes"].split("/") if row.get("classes") else []
             parts = row["module"].split(".") if row["module"] else []
             if len(names) == len(parts) + 1:
                 for depth, name in enumerate(names):

@@ -4,12 +4,13 @@
     python tools/truth/glued_models.py [OUT_DIR] [--model NAME]... [--variant NAME]...
 
 Writes OUT_DIR/<model>/<variant>.onnx with <variant>.truth.tsv beside it, as make_truth.py does; without arguments,
-tests/parts. No recording of the recipe book has one of these wholes; it knows their parts. Beside them stand models of
-zoo.py that were optimized or quantized and then lost their scopes: `<tool>-noscope`.
+tests/truth/glued_<model>. No recording of the recipe book has one of these wholes; it knows their parts. Beside them stand models
+of zoo.py that were optimized or quantized and then lost their scopes: `<tool>-noscope`.
 """
 from __future__ import annotations
 
 import argparse
+import json
 import pathlib
 import tempfile
 from typing import Callable, Dict, List
@@ -23,7 +24,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # tools/
 
 from truth.degrade import TOOLS, noscope
 from truth.make_truth import HERE, Maker, quiet, shrink
-from truth.truth_rows import Row, write_rows
+from truth.truth_rows import CHECKED_IN, Row, write_rows
 from models.zoo import ZOO, Example, hf, ids, noise
 
 
@@ -323,9 +324,7 @@ MODELS = {**ZOO, **GLUED}
 # What is checked in, small files that show one thing each.
 VARIANTS: Dict[str, str] = {
     "vit_deep": "ts-noscope dyn-nometa", "sentence": "ts-noscope", "siamese": "dyn-nometa",
-    "gpt2_value": "dyn-nometa", "resnet_detector": "dyn-nometa",
-    "bert": "ts-ortext-noscope", "vit": "ts-ortext-noscope", "resnet": "ts-ortext-noscope ts-qdyn-noscope "
-                                                                       "ts-qdq-noscope",
+    "gpt2_value": "dyn-nometa", "resnet_detector": "dyn-nometa", "resnet": "ts-qdyn-noscope",
 }
 
 
@@ -340,12 +339,12 @@ def make(maker: Maker, variant: str) -> "tuple[onnx.ModelProto, List[Row]]":
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("out", nargs="?", type=pathlib.Path, default=HERE.parents[1] / "tests/parts")
+    parser.add_argument("out", nargs="?", type=pathlib.Path, default=HERE.parents[1] / "tests/truth")
     parser.add_argument("--model", action="append", choices=list(MODELS), help="only this one; may be given again")
     parser.add_argument("--variant", action="append", help="instead of those that are checked in")
     args = parser.parse_args()
     for name in args.model or VARIANTS:
-        folder = args.out / name
+        folder = args.out / (f"glued_{name}" if name in GLUED else name)
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory() as scratch:
             maker = Maker(name, pathlib.Path(scratch), MODELS)
@@ -354,8 +353,11 @@ def main() -> None:
                     model, rows = make(maker, variant)
                 shrink(model, keep_traces=False)
                 (folder / f"{variant}.onnx").write_bytes(model.SerializeToString(deterministic=True))
-                write_rows(str(folder / f"{variant}.truth.tsv"), rows)
+                write_rows(str(folder / f"{variant}.truth.tsv"), rows, CHECKED_IN)
                 print(f"{name}/{variant}: {len(rows)} nodes known", flush=True)
+            if name in GLUED:
+                hierarchy = json.dumps({"modules": maker.modules.classes}, indent=1)
+                (folder / "hierarchy.json").write_text(hierarchy + "\n")
 
 
 if __name__ == "__main__":

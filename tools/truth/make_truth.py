@@ -3,8 +3,9 @@
 
     python tools/truth/make_truth.py [OUT_DIR] [--model NAME]...
 
-Writes OUT_DIR/<model>/<variant>.onnx with <variant>.truth.tsv beside it, and one hierarchy.json per model. Values of
-tensors with more than 16 elements are dropped: names, shapes and types are what a tagger reads.
+Writes OUT_DIR/<model>/<variant>.onnx with <variant>.truth.tsv beside it, and one hierarchy.json per model unless a recording is
+there. Values of tensors with more than 16 elements are dropped: names, shapes and types are what a tagger reads. Forms without
+names are not written: tests make those that tests/truth/forms.txt lists, as degrade.py does it.
 """
 from __future__ import annotations
 
@@ -29,23 +30,23 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # tools/
 from models import zoo
 from truth.carry import Carrier
 from truth.degrade import RENAMED, TOOLS
-from truth.truth_rows import (ModuleMap, Row, dynamo_truth, function_truth, graphs, places, torchscript_truth, whole_paths,
+from truth.truth_rows import (CHECKED_IN, ModuleMap, Row, dynamo_truth, function_truth, graphs, places, torchscript_truth, whole_paths,
                         write_rows)
 
 HERE = pathlib.Path(__file__).resolve().parent
 KEPT_ELEMENTS = 16
 VARIANTS: Dict[str, str] = {
-    "bert": "ts ts-untrained ts-noscope ts-anon dyn dyn-nometa ts-ortbasic ts-ortext ts-slim ts-qdyn ts-fp16",
-    "gpt2": "ts ts-untrained ts-anon dyn-nometa ts-ortext",
-    "llama": "ts ts-noscope dyn dyn-nometa ts-ortbasic ts-sim ts-q4",
-    "t5": "ts ts-noscope dyn-nometa ts-slim",
+    "bert": "ts ts-untrained dyn ts-ortbasic ts-ortext ts-slim ts-qdyn ts-fp16",
+    "gpt2": "ts ts-untrained dyn ts-ortext",
+    "llama": "ts dyn ts-ortbasic ts-sim ts-q4",
+    "t5": "ts dyn-nometa ts-slim",
     "whisper": "ts dyn-nometa ts-ortext ts-sim",
-    "vit": "ts ts14 ts-noscope ts-anon dyn dyn-nometa ts-ortext ts-slim ts-sim ts-qdq",
+    "vit": "ts ts14 dyn ts-ortext ts-slim ts-sim ts-qdq",
     "swin": "ts ts-ortbasic ts-slim dyn-nometa",
-    "resnet": "ts ts-untrained ts-noscope ts-anon dyn dyn-nometa ts-ortext ts-qdq ts-fp16",
-    "mobilenet_v2": "ts ts-anon dyn-nometa ts-sim",
-    "nn_parts": "ts ts14 ts-untrained ts-noscope ts-anon dyn dyn-nometa ts-ortbasic ts-slim ts-qdyn ts-functions",
-    "nn_control_flow": "ts ts14 ts-noscope ts-anon ts-qdyn",
+    "resnet": "ts ts-untrained dyn ts-ortext ts-qdq ts-fp16",
+    "mobilenet_v2": "ts dyn-nometa ts-sim",
+    "nn_parts": "ts ts14 ts-untrained dyn ts-ortbasic ts-slim ts-qdyn ts-functions",
+    "nn_control_flow": "ts ts-qdyn",
 }
 
 
@@ -158,12 +159,13 @@ def main() -> None:
                     model, rows = maker.variant(variant)
                 shrink(model, keep_traces=name == "nn_parts")
                 (folder / f"{variant}.onnx").write_bytes(model.SerializeToString(deterministic=True))
-                write_rows(str(folder / f"{variant}.truth.tsv"), rows)
+                write_rows(str(folder / f"{variant}.truth.tsv"), rows, CHECKED_IN)
                 size = sum((folder / f"{variant}{end}").stat().st_size for end in (".onnx", ".truth.tsv"))
                 total += size
                 print(f"{name + '/' + variant:32} {len(places(model)):5} nodes {len(rows):5} known {size:8} bytes")
-        hierarchy = json.dumps({"modules": maker.modules.classes}, indent=1)
-        (folder / "hierarchy.json").write_text(hierarchy + "\n")
+        if not (folder / "recording.json").exists():
+            hierarchy = json.dumps({"modules": maker.modules.classes}, indent=1)
+            (folder / "hierarchy.json").write_text(hierarchy + "\n")
     print(f"{total} bytes")
     print(", ".join(f"{p} {version(p)}" for p in (
         "torch", "transformers", "onnx", "onnxscript", "onnxruntime", "onnxslim", "onnxsim")))

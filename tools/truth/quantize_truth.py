@@ -33,9 +33,9 @@ from truth.truth_rows import ModuleMap, Row, graphs, places, write_rows
 
 def read_rows(path: str) -> List[Row]:
     with open(path, encoding="utf-8") as lines:
-        next(lines)
-        found = [line.rstrip("\n").split("\t") for line in lines]
-    return [Row(r[0], int(r[1]), *r[2:8]) for r in found]
+        names = next(lines).rstrip("\n").split("\t")
+        found = [dict(zip(names, line.rstrip("\n").split("\t"))) for line in lines]
+    return [Row(r["graph"], int(r["index"]), *(r.get(f.name, "") for f in fields(Row)[2:])) for r in found]
 
 
 class KnownModules(ModuleMap):

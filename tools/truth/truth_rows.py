@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Dict, Iterable, Iterator, List, NamedTuple, Optional, Set
 
 import onnx
@@ -284,8 +284,13 @@ def dynamo_truth(model: ModelProto, modules: ModuleMap) -> List[Row]:
 
 
 # ---------------------------------------------------------------- files
-def write_rows(path: str, rows: Iterable[Row]) -> None:
+# What tests/truth keeps: classes are in hierarchy.json or recording.json, the rest follows from the module.
+CHECKED_IN = ("graph", "index", "op_type", "module", "accept")
+
+
+def write_rows(path: str, rows: Iterable[Row], columns: Optional[Iterable[str]] = None) -> None:
+    columns = tuple(columns or (f.name for f in fields(Row)))
     with open(path, "w", encoding="utf-8", newline="\n") as out:
-        print(*(f.name for f in fields(Row)), sep="\t", file=out)
+        print(*columns, sep="\t", file=out)
         for row in rows:
-            print(*astuple(row), sep="\t", file=out)
+            print(*(getattr(row, name) for name in columns), sep="\t", file=out)

@@ -8,6 +8,7 @@
 #include "support/onnx_models.h"
 #include "support/run_cli.h"
 #include "support/temporary_folder.h"
+#include "support/truth.h"
 
 namespace onnx_tag::test {
 namespace {
@@ -201,7 +202,9 @@ TEST_F(CarryTest, CheckAcceptsGuessesThatMoreNamesContradict) {
             0);
   const CliResult guess = RunCli({"check", In("guess.onnx")});
   EXPECT_EQ(guess.exit, 0) << guess.out;
-  const std::string gpt2 = Tagged("gpt2/dyn-nometa.onnx");
+  folder_.Write("gpt2.onnx", OneTruth("gpt2/dyn-nometa").Bytes());
+  ASSERT_EQ(RunCli({"tag", In("gpt2.onnx")}).exit, 0);
+  const std::string gpt2 = In("gpt2.tagged.onnx");
   ASSERT_EQ(RunCli({"weights", gpt2, "--rename", "-o", In("named.onnx")}).exit,
             0);
   const CliResult named = RunCli({"check", In("named.onnx")});

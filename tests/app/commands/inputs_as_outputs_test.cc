@@ -147,7 +147,7 @@ class InputsAsOutputsTest : public testing::Test {
     // Recorded from a real run: another model's would be refused before the
     // outputs are looked at.
     for (const std::string name : {"recording.json", "dyn.onnx"}) {
-      fs::copy_file(ONNX_TAG_TEST_FOLDER "/recordings/nn_cnn/" + name,
+      fs::copy_file(ONNX_TAG_TEST_FOLDER "/truth/nn_cnn/" + name,
                     folder_ / name);
     }
     const CliResult made =

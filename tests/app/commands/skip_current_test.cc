@@ -88,7 +88,7 @@ TEST_F(SkipCurrentTest, OtherOptionsAreOtherWork) {
 // They count by what is in them: the name stays, and a time says nothing.
 TEST_F(SkipCurrentTest, OtherFactsAreOtherWork) {
   const std::string recorded =
-      std::string(ONNX_TAG_TEST_FOLDER) + "/recordings/nn_cnn/";
+      std::string(ONNX_TAG_TEST_FOLDER) + "/truth/nn_cnn/";
   folder_.Write("m.onnx", ReadFile(recorded + "ts.onnx"));
   SetAge("m.onnx", 100);
   const std::string recording = ReadFile(recorded + "recording.json");

@@ -180,7 +180,7 @@ TEST_P(ThreeFormsTest, TheTaggedModelHasTheSidecarsModules) {
 INSTANTIATE_TEST_SUITE_P(Models, ThreeFormsTest,
                          testing::Values("models/bert_tiny/model",
                                          "truth/bert/ts-ortext",
-                                         "own/tcn/dyn-qdyn-anon"),
+                                         "truth/own_gnn/dyn-qdyn-anon"),
                          [](const auto& parameter) {
                            return std::regex_replace(parameter.param,
                                                      std::regex("\\W"), "_");

@@ -73,7 +73,7 @@ TEST(OrderTest, AShuffledTransformerHasTheSameModules) {
 TEST(OrderTest, NinetyEightOfAHundredNodesOfRealModelsStayInTheirLayer) {
   std::uint64_t nodes = 0;
   std::uint64_t same = 0;
-  for (const TruthFile& file : TruthFiles()) {
+  for (const LayeredFile& file : LayeredFiles()) {
     schema::ModelProto model;
     ASSERT_TRUE(model.ParseFromString(file.bytes));
     bool has_subgraphs = false;

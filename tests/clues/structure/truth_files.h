@@ -3,49 +3,33 @@
 #pragma once
 
 #include <algorithm>
-#include <filesystem>
+#include <cstdint>
 #include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "support/temporary_folder.h"
+#include "support/truth.h"
 
 namespace onnx_tag::test {
 
-struct TruthFile {
+struct LayeredFile {
   std::string bytes;
   std::map<std::uint32_t, std::string> module_of;  // by index of the node
 };
 
-inline std::vector<TruthFile> TruthFiles() {
-  namespace fs = std::filesystem;
-  std::vector<fs::path> paths;
-  for (const auto& entry : fs::recursive_directory_iterator(ONNX_TAG_TRUTH)) {
-    const std::string name = entry.path().filename().string();
-    if (name == "ts.onnx" || name == "dyn.onnx") paths.push_back(entry.path());
-  }
-  std::sort(paths.begin(), paths.end());
-  std::vector<TruthFile> files;
-  for (fs::path path : paths) {
-    TruthFile& file = files.emplace_back();
-    file.bytes = ReadFile(path.string());
-    std::istringstream rows(
-        ReadFile(path.replace_extension(".truth.tsv").string()));
-    std::string row;
-    std::getline(rows, row);
-    while (std::getline(rows, row)) {
-      std::istringstream cells(row);
-      std::string graph;
-      std::string index;
-      std::string op;
-      std::string module;
-      std::getline(cells, graph, '\t');
-      std::getline(cells, index, '\t');
-      std::getline(cells, op, '\t');
-      std::getline(cells, module, '\t');
-      if (graph.empty()) {
-        file.module_of[static_cast<std::uint32_t>(std::stoul(index))] = module;
+inline std::vector<LayeredFile> LayeredFiles() {
+  std::vector<LayeredFile> files;
+  for (const char* const form : {"dyn", "ts"}) {
+    for (const TruthFile& known : FindTruth(ONNX_TAG_TRUTH, "*", form)) {
+      if (GroupOf(known.model) != "known") continue;
+      // Their lists hold different modules, so nothing is repeated.
+      if (known.model == "nn_cnn" || known.model == "nn_lstm") continue;
+      LayeredFile& file = files.emplace_back();
+      file.bytes = known.Bytes();
+      const Model model = ReadModel(file.bytes);
+      for (const TruthRow& row : ReadTruth(known, model)) {
+        if (model[row.node].graph != MakeId<GraphId>(0)) continue;
+        file.module_of[model[row.node].index] = row.module;
       }
     }
   }

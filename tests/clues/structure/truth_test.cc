@@ -18,7 +18,7 @@ struct Exact {
 };
 
 // Layers of three nodes or more that carry data.
-Exact Score(const TruthFile& file) {
+Exact Score(const LayeredFile& file) {
   const Model model = ReadModel(file.bytes);
   const Structure structure = FindStructure(GraphFacts(model));
   std::map<std::string, std::set<NodeId>> layers;
@@ -51,7 +51,7 @@ Exact Score(const TruthFile& file) {
 
 TEST(TruthTest, LayersOfExportedModelsAreFoundToTheNode) {
   Exact all;
-  for (const TruthFile& file : TruthFiles()) {
+  for (const LayeredFile& file : LayeredFiles()) {
     const Exact exact = Score(file);
     all.layers += exact.layers;
     all.found += exact.found;

@@ -1,11 +1,10 @@
 // When the recipe book is asked, and how much is made of its answers.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
 #include <unordered_map>
 
 #include "support/model_builder.h"
+#include "support/truth.h"
 
 namespace onnx_tag {
 namespace {
@@ -13,10 +12,8 @@ namespace {
 using test::Mapped;
 
 schema::ModelProto Read(const std::string& name) {
-  std::ifstream in(std::string(ONNX_TAG_TEST_FOLDER) + "/truth/" + name,
-                   std::ios::binary);
   schema::ModelProto model;
-  EXPECT_TRUE(model.ParseFromIstream(&in)) << name;
+  EXPECT_TRUE(model.ParseFromString(test::OneTruth(name).Bytes())) << name;
   return model;
 }
 
@@ -47,13 +44,13 @@ std::uint64_t Count(const Mapped& mapped, Confidence level) {
 }
 
 TEST(Recipes, NameAFileThatKeptItsParameters) {
-  const Mapped bert(Read("bert/ts-noscope.onnx"));
+  const Mapped bert(Read("bert/ts-noscope"));
   EXPECT_GT(Count(bert, Confidence::kCertain), 0u);
   EXPECT_EQ(CountTags(bert.tagging()).untagged(), 0u);
 }
 
 TEST(Recipes, AreInDoubtWhereNothingHasAName) {
-  schema::ModelProto model = Read("bert/ts-noscope.onnx");
+  schema::ModelProto model = Read("bert/ts-noscope");
   Unname(model);
   const Mapped bare(model);
   EXPECT_GT(Count(bare, Confidence::kLow), 0u);
@@ -64,7 +61,7 @@ TEST(Recipes, AreInDoubtWhereNothingHasAName) {
 }
 
 TEST(Recipes, AreNotAskedForAnotherFrameworksModels) {
-  schema::ModelProto model = Read("bert/ts-noscope.onnx");
+  schema::ModelProto model = Read("bert/ts-noscope");
   Unname(model);
   model.set_producer_name("onnx-caffe2");
   const Coverage coverage = CountTags(Mapped(model).tagging());
@@ -72,7 +69,7 @@ TEST(Recipes, AreNotAskedForAnotherFrameworksModels) {
 }
 
 TEST(Recipes, KnowMoreThanANameWithoutDots) {
-  schema::ModelProto model = Read("llama/ts-noscope.onnx");
+  schema::ModelProto model = Read("llama/ts-noscope");
   for (auto& tensor : *model.mutable_graph()->mutable_initializer()) {
     const std::string old = tensor.name();
     if (old.find('.') != std::string::npos) continue;
@@ -100,7 +97,7 @@ TEST(Recipes, KnowMoreThanANameWithoutDots) {
 // Dynamic quantization drops the metadata of products and the names of their
 // weights. All other nodes keep their metadata.
 TEST(Recipes, NameQuantizedProductsAmongNodesWithMetadata) {
-  schema::ModelProto model = Read("llama/dyn.onnx");
+  schema::ModelProto model = Read("llama/dyn");
   schema::GraphProto& graph = *model.mutable_graph();
   std::unordered_map<std::string, std::string> weights;
   for (auto& tensor : *graph.mutable_initializer()) {

@@ -8,6 +8,7 @@
 #include "onnx_tag/recording.h"
 #include "support/model_builder.h"
 #include "support/temporary_folder.h"
+#include "support/truth.h"
 
 namespace onnx_tag {
 namespace {
@@ -17,8 +18,9 @@ using test::AddParameters;
 using test::Mapped;
 using ::testing::HasSubstr;
 
-std::string ReadAll(const std::string& name) {
-  return test::ReadFile(ONNX_TAG_TEST_FOLDER "/recordings/" + name);
+// "bert/ts-bare".
+std::string ReadAll(const std::string& form) {
+  return test::OneTruth(form).Bytes();
 }
 
 MappingOptions By(const std::string& strategy) {
@@ -29,7 +31,8 @@ MappingOptions By(const std::string& strategy) {
 
 // The facts of a recorded model that the strategy needs.
 MappingFacts FactsFor(const std::string& strategy, const std::string& model) {
-  const std::string text = ReadAll(model + "/recording.json");
+  const std::string text =
+      test::ReadFile(ONNX_TAG_TRUTH "/" + model + "/recording.json");
   auto recording = std::make_shared<Recording>(ReadRecording(text));
   recording->file = model + "/recording.json";
   MappingFacts facts;
@@ -62,8 +65,8 @@ TEST(Strategies, AreFive) {
 }
 
 TEST(Strategies, HtpCoversFilesWithoutASingleName) {
-  for (const char* file : {"bert/ts-bare.onnx", "bert/dyn-bare.onnx",
-                           "resnet/ts-bare.onnx", "nn_parts/dyn-bare.onnx"}) {
+  for (const char* file : {"bert/ts-bare", "bert/dyn-bare",
+                           "resnet/ts-bare", "nn_parts/dyn-bare"}) {
     const std::string bytes = ReadAll(file);
     const Model model = ReadModel(bytes);
     const std::string name(file);
@@ -78,8 +81,8 @@ TEST(Strategies, HtpCoversFilesWithoutASingleName) {
 
 TEST(Strategies, HtpSaysTheSameWithAndWithoutNames) {
   const MappingFacts facts = FactsFor("htp", "bert");
-  const std::string named = ReadAll("bert/ts.onnx");
-  const std::string bare = ReadAll("bert/ts-bare.onnx");
+  const std::string named = ReadAll("bert/ts");
+  const std::string bare = ReadAll("bert/ts-bare");
   const Tagging a = MapNodes(ReadModel(named), By("htp"), facts);
   const Tagging b = MapNodes(ReadModel(bare), By("htp"), facts);
   ASSERT_EQ(a.tags.size(), b.tags.size());
@@ -91,13 +94,13 @@ TEST(Strategies, HtpSaysTheSameWithAndWithoutNames) {
 }
 
 TEST(Strategies, HtpNeedsATrace) {
-  const std::string error = ErrorOf(ReadAll("bert/ts.onnx"), By("htp"));
+  const std::string error = ErrorOf(ReadAll("bert/ts"), By("htp"));
   EXPECT_THAT(error, HasSubstr("--trace"));
   EXPECT_THAT(error, HasSubstr("python -m onnx_tag record"));
 }
 
 TEST(Strategies, HtpRefusesTheTraceOfAnotherModel) {
-  const std::string error = ErrorOf(ReadAll("bert/ts-bare.onnx"), By("htp"),
+  const std::string error = ErrorOf(ReadAll("bert/ts-bare"), By("htp"),
                                     FactsFor("htp", "resnet"));
   EXPECT_THAT(error, HasSubstr("another model"));
   EXPECT_THAT(error, HasSubstr("%"));
@@ -149,7 +152,7 @@ TEST(Strategies, HtpKeepsWhatLayersShareApart) {
 
 TEST(Strategies, AllTakeATrace) {
   const MappingFacts facts = FactsFor("htp", "bert");
-  const std::string bytes = ReadAll("bert/dyn-bare.onnx");
+  const std::string bytes = ReadAll("bert/dyn-bare");
   for (const std::string strategy : {"enhanced_semantic", "universal", "htp"}) {
     EXPECT_GT(
         CountTags(MapNodes(ReadModel(bytes), By(strategy), facts)).share(),
@@ -160,9 +163,9 @@ TEST(Strategies, AllTakeATrace) {
 
 TEST(Strategies, FxGraphReadsMetadataOrARecording) {
   const MappingOptions options = By("fx_graph");
-  const std::string dyn = ReadAll("bert/dyn.onnx");
+  const std::string dyn = ReadAll("bert/dyn");
   EXPECT_GT(CountTags(MapNodes(ReadModel(dyn), options)).share(), 0.99);
-  const std::string bare = ReadAll("bert/dyn-bare.onnx");
+  const std::string bare = ReadAll("bert/dyn-bare");
   const std::string error = ErrorOf(bare, options);
   EXPECT_THAT(error, HasSubstr("--fx"));
   EXPECT_THAT(error, HasSubstr("python -m onnx_tag record"));
@@ -173,7 +176,7 @@ TEST(Strategies, FxGraphReadsMetadataOrARecording) {
 }
 
 TEST(Strategies, UniversalNamesEveryClass) {
-  const std::string bytes = ReadAll("bert/ts.onnx");
+  const std::string bytes = ReadAll("bert/ts");
   const Model model = ReadModel(bytes);
   const Tagging tagging =
       MapNodes(model, By("universal"), FactsFor("universal", "bert"));

@@ -1,14 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <map>
 
 #include "mapping/ladder/ladder.h"
 #include "mapping/mapping/observed_mapping.h"
 #include "mapping/rules/rules.h"
 #include "support/model_builder.h"
-#include "support/temporary_folder.h"
+#include "support/truth.h"
 
 namespace onnx_tag::test {
 namespace {
@@ -55,11 +54,9 @@ void ExpectAClaimForEachTag(const Model& model, const MappingFacts& facts) {
 
 TEST(ClaimGatherer, HasTheClaimOfEachTag) {
   int models = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(
-           ONNX_TAG_TEST_FOLDER "/truth")) {
-    if (entry.path().extension() != ".onnx") continue;
-    SCOPED_TRACE(entry.path().string());
-    const std::string bytes = ReadFile(entry.path());
+  for (const TruthFile& file : FindTruth(ONNX_TAG_TRUTH)) {
+    SCOPED_TRACE(file.Name());
+    const std::string bytes = file.Bytes();
     ExpectAClaimForEachTag(ReadModel(bytes), {});
     ++models;
   }

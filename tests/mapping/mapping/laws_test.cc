@@ -9,15 +9,13 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <map>
-#include <sstream>
 
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
 #include "support/model_builder.h"
-#include "support/temporary_folder.h"
+#include "support/truth.h"
 
 namespace onnx_tag::test {
 namespace {
@@ -26,11 +24,11 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-std::vector<std::filesystem::path> AllModels() {
+// Those of tests/truth, and others without truth.
+std::vector<TruthFile> AllModels() {
+  std::vector<TruthFile> models = FindTruth(ONNX_TAG_TRUTH);
   std::vector<std::filesystem::path> paths;
-  std::vector<std::filesystem::path> folders = {ONNX_TAG_TEST_FOLDER "/truth",
-                                                ONNX_TAG_TEST_FOLDER "/own",
-                                                ONNX_TAG_TEST_FOLDER "/models"};
+  std::vector<std::filesystem::path> folders = {ONNX_TAG_TEST_FOLDER "/models"};
   if (const char* const more = std::getenv("ONNX_TAG_SHARED_MODELS")) {
     folders.emplace_back(more);
   }
@@ -41,31 +39,13 @@ std::vector<std::filesystem::path> AllModels() {
     }
   }
   std::sort(paths.begin(), paths.end());
-  return paths;
-}
-
-// "graph\tindex" to the accepted modules; empty if the model has no truth.
-std::map<std::string, std::vector<std::string>> TruthOf(
-    std::filesystem::path model) {
-  std::map<std::string, std::vector<std::string>> truth;
-  std::ifstream file(model.replace_extension(".truth.tsv"));
-  std::string line;
-  std::getline(file, line);  // the names of the columns
-  while (std::getline(file, line)) {
-    std::vector<std::string> cells;
-    std::istringstream row(line);
-    for (std::string cell; std::getline(row, cell, '\t');) {
-      cells.push_back(cell);
-    }
-    if (cells.size() < 4) continue;
-    std::vector<std::string>& modules = truth[cells[0] + "\t" + cells[1]];
-    modules.push_back(cells[3]);
-    std::istringstream accept(cells.size() > 5 ? cells[5] : "");
-    for (std::string other; std::getline(accept, other, '|');) {
-      modules.push_back(other == "<root>" ? "" : other);
-    }
+  for (std::filesystem::path& path : paths) {
+    TruthFile& file = models.emplace_back();
+    file.model = path.string();
+    file.onnx = path;
+    file.truth = path.replace_extension(".truth.tsv");
   }
-  return truth;
+  return models;
 }
 
 struct Counts {
@@ -74,16 +54,19 @@ struct Counts {
   int wrong = 0;
 };
 
-void CheckModel(const std::filesystem::path& path, const std::string& strategy,
+void CheckModel(const TruthFile& file, const std::string& strategy,
                 Counts& counts) {
-  SCOPED_TRACE(path.string() + " " + strategy);
-  const std::string bytes = ReadFile(path);
+  SCOPED_TRACE(file.Name() + " " + strategy);
+  const std::string bytes = file.Bytes();
   const Model model = ReadModel(bytes);
   MappingOptions options;
   options.strategy = strategy;
   if (strategy == "fx_graph" && !HasFxMetadata(model)) return;
   Tagging tagging = MapNodes(model, options);
-  const auto truth = TruthOf(path);
+  std::map<NodeId, TruthRow> truth;
+  for (TruthRow& row : ReadTruth(file, model)) {
+    truth.emplace(row.node, std::move(row));
+  }
   for (const LawFinding& finding : CheckLaws(model, tagging)) {
     const Tag& tag = tagging.tags[finding.node];
     const Node& node = model[finding.node];
@@ -92,28 +75,26 @@ void CheckModel(const std::filesystem::path& path, const std::string& strategy,
         << LawText(finding, tagging.modules, tag);
     ++counts.exempt[std::string(
         kExemptionNames[static_cast<std::size_t>(finding.exemption)])];
-    const auto known = truth.find(model.GraphPath(node.graph) + "\t" +
-                                  std::to_string(node.index));
+    const auto known = truth.find(finding.node);
     if (known == truth.end()) continue;
     const std::string module = tagging.modules.Path(tag.module);
-    const bool right = std::find(known->second.begin(), known->second.end(),
-                                 module) != known->second.end();
+    const bool right = IsExact(module, known->second);
     ++(right ? counts.right : counts.wrong);
   }
 }
 
 TEST(Laws, HoldForEveryModelInEveryStrategy) {
   Counts counts;
-  const std::vector<std::filesystem::path> models = AllModels();
+  const std::vector<TruthFile> models = AllModels();
   ASSERT_GE(models.size(), 100u);
-  for (const std::filesystem::path& path : models) {
+  for (const TruthFile& file : models) {
     for (const StrategyInfo& strategy : Strategies()) {
       if (strategy.need == Need::kTrace) continue;
       try {
-        CheckModel(path, std::string(strategy.name), counts);
+        CheckModel(file, std::string(strategy.name), counts);
       } catch (const Error& error) {
         // A folder of wild files has files that are no models.
-        EXPECT_EQ(error.kind(), ErrorKind::kInput) << path << error.what();
+        EXPECT_EQ(error.kind(), ErrorKind::kInput) << file.Name() << error.what();
       }
     }
   }

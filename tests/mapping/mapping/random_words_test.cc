@@ -4,8 +4,6 @@
 // stays exact.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <random>
@@ -17,7 +15,7 @@
 #include "core/hierarchy/name_parts.h"
 #include "onnx_tag/mapping.h"
 #include "onnx_tag_schema.pb.h"
-#include "support/temporary_folder.h"
+#include "support/truth.h"
 
 namespace onnx_tag {
 namespace {
@@ -96,19 +94,6 @@ class Renamer {
   std::set<std::string> used_;
 };
 
-// "graph\tindex" to the module.
-std::map<std::string, std::string> TruthOf(const fs::path& path) {
-  std::ifstream file(path);
-  std::map<std::string, std::string> truth;
-  std::string line;
-  std::getline(file, line);
-  while (std::getline(file, line)) {
-    const auto cells = Split(line, '\t');
-    truth[std::string(cells[0]) + "\t" + std::string(cells[1])] = cells[3];
-  }
-  return truth;
-}
-
 // By node, in the order of the file; "-": untagged.
 std::vector<std::string> ModulesOf(const Model& model) {
   const Tagging tagging = MapNodes(model, {});
@@ -119,11 +104,15 @@ std::vector<std::string> ModulesOf(const Model& model) {
   return modules;
 }
 
-void Check(const fs::path& folder) {
-  const auto truth = TruthOf(folder / "ts.truth.tsv");
+void Check(const test::TruthFile& file) {
   schema::ModelProto proto;
-  const std::string bytes = test::ReadFile((folder / "ts.onnx").string());
+  const std::string bytes = file.Bytes();
   ASSERT_TRUE(proto.ParseFromString(bytes));
+  const Model model = ReadModel(bytes);
+  std::map<NodeId, std::string> truth;
+  for (const test::TruthRow& row : ReadTruth(file, model)) {
+    truth.emplace(row.node, row.module);
+  }
   Renamer renamer(41);
   for (const auto& [node, module] : truth) renamer.Add(module);
   for (const schema::TensorProto& tensor : proto.graph().initializer()) {
@@ -133,7 +122,6 @@ void Check(const fs::path& folder) {
   }
   renamer.Rename(*proto.mutable_graph());
   const std::string renamed_bytes = proto.SerializeAsString();
-  const Model model = ReadModel(bytes);
   const Model renamed = ReadModel(renamed_bytes);
   const std::vector<std::string> before = ModulesOf(model);
   const std::vector<std::string> after = ModulesOf(renamed);
@@ -141,29 +129,28 @@ void Check(const fs::path& folder) {
   std::size_t exact = 0;
   std::size_t lost = 0;
   for (const NodeId node : model.Nodes()) {
-    const auto known = truth.find(model.GraphPath(model[node].graph) + "\t" +
-                                  std::to_string(model[node].index));
+    const auto known = truth.find(node);
     if (known == truth.end() || before[Index(node)] != known->second) continue;
     ++exact;
     if (after[Index(node)] == renamer(known->second)) continue;
     ++lost;
-    ADD_FAILURE() << folder.filename() << ": " << known->second << " ("
+    ADD_FAILURE() << file.model << ": " << known->second << " ("
                   << model.Name(model[node].op_type) << " " << Index(node)
                   << ") is " << after[Index(node)] << ", expected "
                   << renamer(known->second);
   }
-  EXPECT_GT(exact, 20u) << folder;
-  std::cout << folder.filename().string() << ": " << exact - lost << " of "
-            << exact << " exact nodes stay exact\n";
+  EXPECT_GT(exact, 10u) << file.model;
+  std::cout << file.model << ": " << exact - lost << " of " << exact
+            << " exact nodes stay exact\n";
 }
 
 TEST(RandomWordsTest, WhatScopesShowNeedsNoWord) {
   std::size_t models = 0;
-  for (const auto& entry :
-       fs::directory_iterator(ONNX_TAG_TEST_FOLDER "/truth")) {
-    if (!fs::exists(entry.path() / "ts.onnx")) continue;
+  for (const test::TruthFile& file :
+       test::FindTruth(ONNX_TAG_TRUTH, "*", "ts")) {
+    if (test::GroupOf(file.model) != "known") continue;
     ++models;
-    Check(entry.path());
+    Check(file);
   }
   EXPECT_GE(models, 10u);
 }
