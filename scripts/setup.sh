@@ -15,8 +15,8 @@ onnx_tag_needs=(
   libfmt-dev=fmt/core.h libgtest-dev=gtest/gtest.h libgmock-dev=gmock/gmock.h zlib1g-dev=zlib.h
   libxxhash-dev=xxhash.h
 )
-# What is left out without these: tests/bench/micro, the test against ONNX's own checker, peak memory in tests/bench/bench.sh.
-onnx_tag_wants=(libbenchmark-dev=benchmark/benchmark.h libonnx-dev=onnx/checker.h time=/usr/bin/time)
+# What is left out without these: the test against ONNX's own checker, peak memory in tests/bench/bench.sh.
+onnx_tag_wants=(libonnx-dev=onnx/checker.h time=/usr/bin/time)
 onnx_tag_lint_needs=(clang-format-14=clang-format-14 python3-venv=python3)
 onnx_tag_ci_needs=(
   clang-14=clang++-14

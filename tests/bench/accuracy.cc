@@ -69,7 +69,8 @@ class Accuracy {
          FindTruth(options_.truth, options_.model, options_.variant)) {
       if ((options_.hierarchy || options_.trace) && file.hierarchy.empty())
         continue;
-      if (!options_.group.empty() && test::GroupOf(file.model) != options_.group)
+      if (!options_.group.empty() &&
+          test::GroupOf(file.model) != options_.group)
         continue;
       if (!floors_.Wants(file.variant)) continue;
       const Score score = ScoreFile(file);

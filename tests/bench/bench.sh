@@ -66,4 +66,4 @@ done
 read -r seconds cpu kilobytes < <(build/measure 21 $work/out.onnx -- build/onnx-tag --version)
 row - - "onnx-tag --version" "$(awk "BEGIN { printf \"%.4f\", $seconds }")" - \
   "$(awk "BEGIN { printf \"%.4f\", $cpu }")" "$(awk "BEGIN { printf \"%.1f\", $kilobytes / 1024 }")"
-echo "kept in $results; inner loops: build/micro"
+echo "kept in $results"

@@ -124,8 +124,7 @@ int Run(const std::string& directory, const std::string& variant, bool files,
        bench::FindTruth(directory, "*", variant)) {
     const std::string bytes = file.Bytes();
     const Model model = ReadModel(bytes);
-    const auto truth =
-        bench::TrueClasses(bench::ReadTruth(file, model));
+    const auto truth = bench::TrueClasses(bench::ReadTruth(file, model));
     const auto root = truth.find("");
     if (root == truth.end()) continue;
     std::string_view family = bench::CatalogueFamily(root->second);

@@ -39,9 +39,9 @@ Floors::Floors(const std::string& file, const std::string& measure) {
 
 bool Floors::Wants(const std::string& variant) const {
   return lines_.empty() ||
-         std::any_of(
-             lines_.begin(), lines_.end(),
-             [&](const auto& words) { return words.front() == variant; });
+         std::any_of(lines_.begin(), lines_.end(), [&](const auto& words) {
+           return words.front() == variant;
+         });
 }
 
 int CheckFloors(const Floors& floors,

@@ -269,8 +269,7 @@ class Strategist {
       const double tagged = share(s.rows - s.untagged, s.rows);
       const double exact = share(s.exact, s.rows - s.untagged);
       const double layer = share(s.layer, s.rows);
-      if (tagged < std::stod(words.at(2)) ||
-          exact < std::stod(words.at(3)) ||
+      if (tagged < std::stod(words.at(2)) || exact < std::stod(words.at(3)) ||
           layer > std::stod(words.at(4))) {
         fmt::print(stderr,
                    "{} {}: {:.2f} % tagged, {:.2f} % of it exact, {:.2f} % in "

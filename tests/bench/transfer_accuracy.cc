@@ -301,8 +301,7 @@ class TransferAccuracy {
          FindTruth(options_.truth, options_.model, options_.from)) {
       const std::string bytes = from.Bytes();
       const Model model = ReadModel(bytes);
-      const Tagging tags =
-          TruthTagging(model, ReadTruth(from, model));
+      const Tagging tags = TruthTagging(model, ReadTruth(from, model));
       for (const TruthFile& to :
            FindTruth(options_.truth, from.model, options_.variant)) {
         if (to.variant == options_.from || !floors_.Wants(to.variant)) continue;

@@ -73,7 +73,8 @@ class Renamer {
       EachGraphOf(node, [&](GraphProto& inner) { Visit(inner); });
       for (std::string& output : *node.mutable_output()) output = To(output);
     }
-    for (auto& value : *graph.mutable_output()) value.set_name(To(value.name()));
+    for (auto& value : *graph.mutable_output())
+      value.set_name(To(value.name()));
     for (auto& value : *graph.mutable_value_info()) {
       value.set_name(To(value.name()));
     }

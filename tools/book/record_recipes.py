@@ -3,7 +3,6 @@
 
     python tools/book/record_recipes.py OUT --all ENVIRONMENTS [--until HH:MM]
     python tools/book/record_recipes.py OUT --library NAME [--exporter ts17|st17|ts14|dyn]... [--only GLOB]
-    python tools/book/record_recipes.py OUT --failures src/data/recipes_failures.txt
 
 --all makes everything that recipe_plan.py lists, in its order, with the Python of ENVIRONMENTS/<environment>/bin;
 --environments makes these folders. Without --all, one library is recorded with the Python that runs this.
@@ -139,20 +138,11 @@ def record_all(args: argparse.Namespace) -> None:
         subprocess.run(words, check=True)
 
 
-def write_failures(out: pathlib.Path, target: pathlib.Path) -> None:
-    lines = ["# Models that could not be recorded for src/data/recipes.txt: family, recording, reason.",
-             "# Made by tools/book/record_recipes.py; do not edit."]
-    lines += ["\t".join((*key, why)) for key, why in sorted(failures_of(out).items())]
-    target.write_text("\n".join(lines) + "\n")
-    print(f"{len(lines) - 2} failures")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--all", type=pathlib.Path, metavar="ENVIRONMENTS", help="everything in recipe_plan.py")
     parser.add_argument("--environments", type=pathlib.Path, metavar="ENVIRONMENTS", help="only make these folders")
-    parser.add_argument("--failures", type=pathlib.Path, help="only write what failed to this file")
     parser.add_argument("--library", default="transformers", help="transformers, timm, torchvision, ultralytics, "
                         "diffusers, paddleocr, yolox or torch")
     parser.add_argument("--exporter", action="append", choices=["ts17", "st17", "ts14", "dyn"], help="default: all")
@@ -166,8 +156,6 @@ def main() -> None:
     args = parser.parse_args()
     if args.environments:
         make_environments(args.environments)
-    elif args.failures:
-        write_failures(args.out, args.failures)
     elif args.all:
         record_all(args)
     else:

@@ -6,7 +6,7 @@
 
 A dump builds every model of the installed version on the meta device and writes DIR/<library>-<version>.json; one
 environment per version of transformers fills one folder. Merging reads all of them and writes catalogue.txt and
-catalogue_failures.txt. The same dumps give the same bytes. tools/README.md has the commands.
+DIR/failures.tsv. The same dumps give the same bytes. tools/README.md has the commands.
 """
 from __future__ import annotations
 
@@ -35,13 +35,12 @@ def merge(work: pathlib.Path, out: pathlib.Path) -> None:
         if tree.library != "sources":
             for name, reason in tree.failures:
                 failures[tree.library, name].setdefault(reason, []).append(tree.version)
-    lines = ["# Models that could not be built for src/data/catalogue.txt: library, versions, model, reason.",
-             "# Made by tools/catalogue/make_catalogue.py; do not edit."]
+    lines = []
     for (library, name), reasons in sorted(failures.items()):
         for reason, versions in sorted(reasons.items()):
             lines.append(f"{library}\t{','.join(sorted(versions))}\t{name}\t{reason}")
-    (out / "catalogue_failures.txt").write_text("\n".join(lines) + "\n")
-    print(f"{len(text.encode())} bytes, {len(lines) - 2} failures")
+    (work / "failures.tsv").write_text("".join(line + "\n" for line in lines))
+    print(f"{len(text.encode())} bytes, {len(lines)} failures: {work / 'failures.tsv'}")
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ import os
 import shutil
 import sys
 import tempfile
+from dataclasses import fields
 from typing import Dict, Iterator, List
 
 import numpy as np

@@ -50,7 +50,7 @@ Dialect ValueNameDialect(std::string_view name);
 // `/<scope>/<Op>_<k>` for nodes, `<node>_output_<i>` for values.
 //
 // A scope is the call stack, each call by the module's last attribute name and
-// the list indices after it. See docs/how-it-works.md.
+// the list indices after it. See docs/how/how-it-works.md.
 struct ScopedName {
   std::string_view scope;  // "a/b"; "" is the root
   std::string_view op;     // "MatMul", without counter and _output_N

@@ -65,8 +65,8 @@ TEST(Strategies, AreFive) {
 }
 
 TEST(Strategies, HtpCoversFilesWithoutASingleName) {
-  for (const char* file : {"bert/ts-bare", "bert/dyn-bare",
-                           "resnet/ts-bare", "nn_parts/dyn-bare"}) {
+  for (const char* file : {"bert/ts-bare", "bert/dyn-bare", "resnet/ts-bare",
+                           "nn_parts/dyn-bare"}) {
     const std::string bytes = ReadAll(file);
     const Model model = ReadModel(bytes);
     const std::string name(file);
@@ -100,8 +100,8 @@ TEST(Strategies, HtpNeedsATrace) {
 }
 
 TEST(Strategies, HtpRefusesTheTraceOfAnotherModel) {
-  const std::string error = ErrorOf(ReadAll("bert/ts-bare"), By("htp"),
-                                    FactsFor("htp", "resnet"));
+  const std::string error =
+      ErrorOf(ReadAll("bert/ts-bare"), By("htp"), FactsFor("htp", "resnet"));
   EXPECT_THAT(error, HasSubstr("another model"));
   EXPECT_THAT(error, HasSubstr("%"));
   EXPECT_THAT(error, HasSubstr("python -m onnx_tag record"));

@@ -94,7 +94,8 @@ TEST(Laws, HoldForEveryModelInEveryStrategy) {
         CheckModel(file, std::string(strategy.name), counts);
       } catch (const Error& error) {
         // A folder of wild files has files that are no models.
-        EXPECT_EQ(error.kind(), ErrorKind::kInput) << file.Name() << error.what();
+        EXPECT_EQ(error.kind(), ErrorKind::kInput)
+            << file.Name() << error.what();
       }
     }
   }
