@@ -111,7 +111,9 @@ TagWriter::TagWriter(const Model& model, const Tagging& tagging,
       keys_(keys),
       node_names_(renames || HasRenamedNodes(model)),
       renamed_(TreeOf(model, {}, node_names_)),
-      rewrite_(model.bytes(), TreeOr(renamed_, model)) {
+      rewrite_(model.bytes(), TreeOr(renamed_, model)),
+      module_entries_(tagging.modules.size()),
+      role_entries_(tagging.roles.size()) {
   format_.emplace_back(tagging);
   if (keys.tags) module_table_ = WriteModuleTable(tagging);
   EraseOurs();

@@ -1,6 +1,8 @@
 // Adds tags to a file and removes them. Every other byte is kept.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,6 +22,10 @@ namespace onnx_tag {
 template <typename Id>
 class RecentTexts {
  public:
+  // A small model has few ids, and a command may have many small models.
+  explicit RecentTexts(std::size_t ids)
+      : kept_(std::clamp<std::size_t>(ids, 1, 1024)) {}
+
   // `append(text)` makes the text of `id`. The result is valid until the next
   // call.
   template <typename Append>
@@ -39,7 +45,7 @@ class RecentTexts {
     Id id = kNo<Id>;
     std::string text;
   };
-  std::vector<Kept> kept_ = std::vector<Kept>(1024);
+  std::vector<Kept> kept_;
 };
 
 // The largest file that protobuf can read.
@@ -107,10 +113,10 @@ class TagWriter {
   std::optional<RenameTree> renamed_;  // where all of these are
   wire::Rewrite rewrite_;
   bool changes_ = false;
-  std::vector<ModuleFormat> format_;      // one, or none: strip
-  std::string module_table_;              // empty: none
-  RecentTexts<ModuleId> module_entries_;  // encoded
-  RecentTexts<RoleId> role_entries_;      // encoded
+  std::vector<ModuleFormat> format_;         // one, or none: strip
+  std::string module_table_;                 // empty: none
+  RecentTexts<ModuleId> module_entries_{0};  // encoded
+  RecentTexts<RoleId> role_entries_{0};      // encoded
   // Encoded, by confidence x source x evidence; empty until one is needed.
   std::vector<std::string> sureness_entries_ = std::vector<std::string>(
       kConfidenceNames.size() * kSourceNames.size() * kEvidenceNames.size());

@@ -8,7 +8,7 @@ namespace {
 enum class ThingId : std::uint32_t {};
 
 TEST(RecentTextsTest, ATextIsMadeAgainOnlyWhereItWasDropped) {
-  RecentTexts<ThingId> texts;
+  RecentTexts<ThingId> texts(100'000);
   int made = 0;
   const auto of = [&](std::size_t i) {
     return texts.Of(MakeId<ThingId>(i), [&](std::string& text) {
