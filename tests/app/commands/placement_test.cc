@@ -171,8 +171,7 @@ TEST_F(PlacementTest, FallbacksBordersAndCopiesAreCounted) {
   EXPECT_EQ(fallbacks[1]["kernels"], 1);
 }
 
-TEST_F(PlacementTest, ModulesHavePercentilesOfTheirTotals) {
-  const Json result = Profile({"--by", "module"});
+TEST_F(PlacementTest, ARowOfANodeHasItsProvider) {
   EXPECT_EQ(Row(Profile({"--by", "node"}), "#4 /b/Softmax")["provider"], kCpu);
 }
 

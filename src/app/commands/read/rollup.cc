@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "app/render/render.h"
@@ -12,6 +13,9 @@
 
 namespace onnx_tag {
 namespace {
+
+constexpr std::array<std::string_view, 7> kOwnKeys = {
+    "module", "class", "layer", "role", "op", "line", "node"};
 
 // "encoder.layer.3": encoders and decoders count alike, so the list they count
 // in is named, too.
@@ -31,8 +35,7 @@ std::string LayerLabel(const std::string& path, std::int32_t layer) {
 
 std::vector<std::string_view> RowKeyNames() {
   static const std::vector<Column> columns = NodeTable::Columns();
-  std::vector<std::string_view> names = {"module", "class", "layer", "role",
-                                         "op",     "line",  "node"};
+  std::vector<std::string_view> names(kOwnKeys.begin(), kOwnKeys.end());
   for (const Column& column : columns) {
     if (!column.heading.empty() && !IsAmong(column.heading, names)) {
       names.push_back(column.heading);
@@ -42,16 +45,17 @@ std::vector<std::string_view> RowKeyNames() {
 }
 
 NodeKey::NodeKey(const TaggedModel& model, std::string_view name)
-    : model_(model), nodes_(model.model(), model.tagging()), name_(name) {
+    : model_(model), name_(name) {
   const std::vector<std::string_view> names = RowKeyNames();
   if (!IsAmong(name, names)) {
     const std::string_view near = NearestWord(name, names);
     Fail(ErrorKind::kUsage, "unknown key for --by '{}'{}", name,
          Ours{near.empty() ? "" : Message(", did you mean '{}'?", near)});
   }
-  const std::vector<Column> columns = NodeTable::Columns();
-  while (column_ < columns.size() && columns[column_].heading != name) {
-    ++column_;
+  if (!IsAmong(name, kOwnKeys)) {
+    const std::vector<Column> columns = NodeTable::Columns();
+    while (columns[column_].heading != name) ++column_;
+    nodes_.emplace(model.model(), model.tagging());
   }
 }
 
@@ -97,7 +101,7 @@ RowLabel NodeKey::Of(NodeId node, ModuleId module) const {
     return {LayerLabel(tagging.modules.Shown(module), role.layer), ""};
   }
   if (name_ == "role") return {RoleText(role), ""};
-  const Datum value = nodes_.Row(node)[column_];
+  const Datum value = nodes_->Row(node)[column_];
   if (value.IsNull()) return {"[none]", ""};
   const auto* const text = value.As<std::string>();
   return {text != nullptr ? *text : JsonText(value), ""};

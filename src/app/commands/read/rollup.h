@@ -8,6 +8,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,9 +45,10 @@ class NodeKey {
 
  private:
   const TaggedModel& model_;
-  const NodeTable nodes_;
   std::string name_;
-  std::size_t column_ = 0;  // of nodes_, where the key is one
+  // Where the key is a column of the query's table.
+  std::optional<NodeTable> nodes_;
+  std::size_t column_ = 0;
 };
 
 // Sums of amounts that know `+=`.
