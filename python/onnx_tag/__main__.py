@@ -7,11 +7,12 @@ import sys
 import warnings
 from typing import List, Optional
 
-from . import adapter, compare, program, reference_command
+from . import adapter, agents, compare, engines, program, reference_command
 from ._version import __version__
 from .document import RecordingError
 from .errors import ProgramError, TagsError, printable
 from .outputs import Inputs, judge
+from .refitting import command as refit_command
 from .user_function import call, source_file
 
 DESCRIPTION = ("Records the modules and operations of a PyTorch model, for onnx-tag. "
@@ -51,6 +52,9 @@ def parser() -> argparse.ArgumentParser:
     reference_command.add_parser(commands, formatter)
     compare.add_parser(commands, formatter)
     adapter.add_parser(commands, formatter)
+    refit_command.add_parser(commands, formatter)
+    engines.add_parser(commands, formatter)
+    agents.add_parser(commands, formatter)
     return top
 
 
@@ -146,6 +150,12 @@ def main(argv: Optional[List[str]] = None) -> int:
         if options.command == "reference":
             print(reference_command.run(options))
             return 0
+        if options.command == "refit":
+            return refit_command.run(options)
+        if options.command == "report-table":
+            return engines.run(options)
+        if options.command == "mcp":
+            return agents.run()
         if options.command == "adapter":
             print(adapter.run(options))
             return 0

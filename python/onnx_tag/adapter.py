@@ -2,24 +2,22 @@
 from __future__ import annotations
 
 import argparse
-import json
-import math
 import os
 import re
 import tempfile
-from typing import TYPE_CHECKING, Any, Dict, List, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List
 
-from .errors import InputError, TagsError
+from .errors import TagsError
 from .onnx_file import inputs as graph_inputs
 from .outputs import Inputs, judge, write
 
 if TYPE_CHECKING:
     from .arrays import Array
 
-DESCRIPTION = """Writes an adapter of PEFT (adapter_config.json and adapter_model.safetensors) as a file that ONNX
-Runtime adds to a model at run time. The model needs slots: onnx-tag weights MODEL --lora-slots QUERY."""
+DESCRIPTION = """Writes an adapter of PEFT (adapter_config.json and adapter_model.safetensors or .bin) as a file that ONNX
+Runtime adds to a model at run time. The model needs slots: python -m onnx_tag refit MODEL --slots QUERY."""
 EXAMPLES = """examples:
-  onnx-tag weights model.onnx --lora-slots 'component in (query, value)' -o slots.onnx
+  python -m onnx_tag refit model.onnx --slots 'component in (query, value)' -o slots.onnx
   python -m onnx_tag adapter my_adapter slots.onnx -o my.onnx_adapter
 
 then:
@@ -30,98 +28,8 @@ then:
 exit codes: 0 written; 2 wrong usage, or the adapter does not fit the model; 3 a file cannot be read;
 4 the file could not be written
 """
-# The rules of this file are those of src/uses/weights/lora.cc, which merges adapters.
-_UNSUPPORTED = ("use_dora", "modules_to_save", "lora_bias", "layer_replication", "use_qalora",
-                "trainable_token_indices", "alora_invocation_tokens", "use_bdlora", "arrow_config", "target_parameters",
-                "kasa_config", "monteclora_config")
-# Other ways may change the weights of the base, too.
-_STARTS = (True, False, None, "gaussian", "orthogonal")
-_WILDCARDS = re.compile(r"[\^$*+?()\[\]{}|\\]")
-_PREFIX, _A, _B = "base_model.model.", ".lora_A.weight", ".lora_B.weight"
-_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+_A, _B = ".lora_A.weight", ".lora_B.weight"
 _ELEMENTS = {1: "float32", 10: "float16", 11: "float64"}   # of TensorProto.DataType, as numpy names them
-
-
-def _read_config(path: str) -> Dict[str, Any]:
-    try:
-        with open(path, encoding="utf-8") as file:
-            config = json.load(file)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {getattr(error, 'strerror', None) or 'is not JSON'}") from None
-    if not isinstance(config, dict) or config.get("peft_type") != "LORA":
-        raise TagsError(f"{path}: only adapters with peft_type LORA are supported")
-    for key in _UNSUPPORTED:
-        if config.get(key):
-            raise TagsError(f"{path}: uses {key}, which is not supported")
-    start = config.get("init_lora_weights")
-    if start not in _STARTS:
-        raise TagsError(f"{path}: init_lora_weights is {start}, which may change the base weights")
-    for key in ("r", "lora_alpha"):
-        if not isinstance(config.get(key), (int, float)):
-            raise TagsError(f"{path}: {key} is no number")
-    for patterns in ("rank_pattern", "alpha_pattern"):
-        for key in config.get(patterns) or {}:
-            if _WILDCARDS.search(key):
-                raise TagsError(f"{path}: has a pattern that is not supported: {key}")
-    return config
-
-
-def _chosen(patterns: Any, module: str, otherwise: float) -> float:
-    for key, number in (patterns or {}).items():
-        if module == key or module.endswith("." + key):
-            return float(number)
-    return float(otherwise)
-
-
-def _read_safetensors(path: str) -> "Dict[str, Array]":
-    """Its tensors as float32 or float64."""
-    import numpy as np
-    tensors = {}
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-        size = int.from_bytes(data[:8], "little")
-        header = json.loads(data[8:8 + size])
-        for name, info in header.items():
-            if name == "__metadata__":
-                continue
-            begin, end = info["data_offsets"]
-            if info["dtype"] not in _DTYPES or not 0 <= begin <= end <= len(data) - 8 - size:
-                raise ValueError(f"{name} has the type {info['dtype']}, or no place in the file")
-            numbers = np.frombuffer(data[8 + size + begin:8 + size + end], _DTYPES[info["dtype"]])
-            if info["dtype"] == "BF16":
-                numbers = (numbers.astype("<u4") << 16).view("<f4")
-            elif info["dtype"] == "F16":
-                numbers = numbers.astype("<f4")
-            tensors[name] = numbers.reshape(info["shape"])
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: not a .safetensors file: {error}") from None
-    return tensors
-
-
-def _pairs(tensors: "Dict[str, Array]", config: Dict[str, Any]) -> "Dict[str, Tuple[Array, Array]]":
-    """By module: x A B is what the adapter adds."""
-    pairs = {}
-    for name, tensor in tensors.items():
-        is_b = name.endswith(_B)
-        if not name.startswith(_PREFIX) or not (is_b or name.endswith(_A)) or tensor.ndim != 2:
-            raise TagsError(f"{name}: is no part of a plain LoRA")
-        module = name[len(_PREFIX):-len(_A)]
-        other = tensors.get(_PREFIX + module + (_A if is_b else _B))
-        if other is None:
-            raise TagsError(f"{name}: its other matrix is missing")
-        if is_b:
-            continue
-        rank = _chosen(config.get("rank_pattern"), module, config["r"])
-        if tensor.shape[0] < 1 or tensor.shape[0] != rank or other.shape[1:] != tensor.shape[:1]:
-            raise TagsError(f"{module}: {list(tensor.shape)} and {list(other.shape)} are not of rank {rank:g}")
-        alpha = _chosen(config.get("alpha_pattern"), module, config["lora_alpha"])
-        pairs[module] = tensor.T, other.T * (alpha / (math.sqrt(rank) if config.get("use_rslora") else rank))
-    if not pairs:
-        raise TagsError("adds to no weight")
-    return pairs
 
 
 def _prefix(modules: List[str], slots: List[str]) -> str:
@@ -136,11 +44,9 @@ def _prefix(modules: List[str], slots: List[str]) -> str:
 def make(folder: str, model: str) -> "Dict[str, Array]":
     """The arrays of the adapter in `folder`, by the inputs of `model` that take them."""
     import numpy as np
-    config = _read_config(os.path.join(folder, "adapter_config.json"))
-    try:
-        pairs = _pairs(_read_safetensors(os.path.join(folder, "adapter_model.safetensors")), config)
-    except TagsError as error:
-        raise type(error)(f"{folder}: {error}" if not isinstance(error, InputError) else str(error)) from None
+
+    from .refitting.lora import Adapter
+    pairs = {module: (pair.a.T, pair.b.T * pair.scale) for module, pair in Adapter(folder).pairs.items()}
     slots = graph_inputs(model)
     prefix = _prefix(list(pairs), [name[:-len(_A)] for name in slots if name.endswith(_A)])
     arrays, missing = {}, []
@@ -162,7 +68,7 @@ def make(folder: str, model: str) -> "Dict[str, Array]":
         shown = "".join(f"\n  {module}" for module in missing[:20])
         more = f"\n  and {len(missing) - 20} more" if len(missing) > 20 else ""
         raise TagsError(f"{model}: has no slots for {len(missing)} modules of {folder}{shown}{more}\n"
-                        "  add them: onnx-tag weights MODEL --lora-slots QUERY")
+                        "  add them: python -m onnx_tag refit MODEL --slots QUERY")
     return arrays
 
 
@@ -181,7 +87,7 @@ def run(options: argparse.Namespace) -> str:
     head = re.compile(b"....TORT", re.DOTALL)               # a flatbuffer with ONNX Runtime's mark
     files = Inputs()
     files.add_model(options.model, "the model")
-    for name in ("adapter_config.json", "adapter_model.safetensors"):
+    for name in ("adapter_config.json", "adapter_model.safetensors", "adapter_model.bin"):
         files.add(os.path.join(options.folder, name), "the adapter")
     judge(options.output, files, head, options.force)
     arrays = make(options.folder, options.model)

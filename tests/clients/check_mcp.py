@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Does the official client of the Model Context Protocol understand `onnx-tag mcp`, in both revisions?
+"""Does the official client of the Model Context Protocol understand `python -m onnx_tag mcp`, in both revisions?
 
     check_mcp.py BINARY MODEL
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import time
@@ -19,6 +20,9 @@ from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 BINARY, MODEL = sys.argv[1:3]
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python")
+SERVER = StdioServerParameters(command=sys.executable, args=["-m", "onnx_tag", "mcp"],
+                               env={**os.environ, "PYTHONPATH": ROOT, "ONNX_TAG_PROGRAM": os.path.abspath(BINARY)})
 NODE = "name=/encoder/layer.0/attention/self/Softmax"
 CALLS: Dict[str, Dict[str, Any]] = {
     "show": {"model": MODEL, "depth": 2, "module": "encoder"},
@@ -43,7 +47,7 @@ HOSTILE: List[tuple[str, Dict[str, Any]]] = [
 
 
 async def check(mode: str) -> str:
-    async with Client(stdio_client(StdioServerParameters(command=BINARY, args=["mcp"])), mode=mode) as client:
+    async with Client(stdio_client(SERVER), mode=mode) as client:
         version = client.protocol_version
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert set(tools) == set(CALLS), f"lists {sorted(tools)}"

@@ -1,8 +1,11 @@
-"""Damages checkpoints at random: `weights --refit` must refuse, or write what it would have written from good ones.
+"""Damages checkpoints at random: `python -m onnx_tag refit` must refuse, or write what it would have written from good ones.
 
   python corrupt_refit.py ONNX_TAG CASES N [--forms plain,dynamic_int8] [--jobs 2] [--seed 0]
 
 CASES is a folder that `check_refit.py --cases CASES` filled. Exit code 1 if a tensor is wrong, or if the tool crashes.
+
+CASES has models with folds that the tool does not know, too (`check_refit.py --unknown`): their parameters must be refused,
+and no tensor may be wrong.
 
 Each kind of damage is a row of KINDS. It changes the old checkpoint, the new one or both, and says which parameters of the new
 one have other numbers now. Those numbers may be written, as nobody can tell them from good ones; every other tensor that is
@@ -19,13 +22,16 @@ import os
 import pathlib
 import random
 import struct
-import subprocess
 import sys
 import tempfile
 
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python"))
+from onnx_tag.errors import TagsError  # noqa: E402
+from onnx_tag.refitting import command  # noqa: E402
 
 Case = collections.namedtuple("Case", "name first second was now")
 TYPES = {"F32": np.float32, "F16": np.float16, "F64": np.float64, "I64": np.int64, "I32": np.int32, "BOOL": np.bool_}
@@ -228,12 +234,16 @@ KINDS["old and new exchanged"] = exchanged
 
 
 # ---------------------------------------------------------------- judging
-def run(tool, case, was, now, out):
+def run(case, was, now, out):
     if os.path.exists(out):
         os.remove(out)
-    made = subprocess.run([tool, "weights", case.first, "--refit", now, "--was", was, "-o", out, "--force", "--json", "--partial"],
-                          capture_output=True, text=True)
-    return made.returncode, made.stdout, made.stderr
+    try:
+        answer = command.refit(case.first, now, was, out, force=True, partial=True)
+    except TagsError as error:
+        return error.exit_code, None, str(error)
+    except Exception as error:  # noqa: BLE001 - a traceback
+        return -1, None, f"{type(error).__name__}: {error}"
+    return int(bool(answer.finding)), answer, answer.finding
 
 
 def plain(row, value, kind, scale):
@@ -248,15 +258,15 @@ def plain(row, value, kind, scale):
 
 
 class Judge:
-    def __init__(self, tool, case, work):
-        self.tool, self.case = tool, case
+    def __init__(self, case, work):
+        self.case = case
         self.was, self.now = read_safetensors(case.was), read_safetensors(case.now)
         self.first, self.second = tensors(case.first), tensors(case.second)
         self.partners = partners(case.first)
         self.scales = bias_scales(case.first)
         out = f"{work}/clean.onnx"
-        _, text, _ = run(tool, case, case.was, case.now, out)
-        self.clean = {row["tensor"]: row for row in json.loads(text)["tensors"]}
+        _, answer, _ = run(case, case.was, case.now, out)
+        self.clean = {row["tensor"]: row for row in answer.rows}
         self.good = tensors(out)
         # What good checkpoints give is the truth, once it is equal to the second export.
         self.usable = all(self.good[name] == self.second.get(name) for name, row in self.clean.items()
@@ -273,14 +283,14 @@ class Judge:
             with open(path, "wb") as file:
                 file.write(pair.bytes(side))
         out = f"{work}/out.onnx"
-        code, text, errors = run(self.tool, self.case, *paths, out)
+        code, answer, errors = run(self.case, *paths, out)
         at = f"{self.case.name}: {kind}: {pair.key}"
-        if code not in (0, 1, 2):
+        if code not in (0, 1, 2, 3):
             return kind, "crashed", f"{at}: exit {code}: {errors[:200]}"
-        if code == 2:
-            clean = errors.startswith("onnx-tag: ") and errors.count("\n") <= 2 and not os.path.exists(out)
+        if code in (2, 3):
+            clean = errors.count("\n") <= 1 and not os.path.exists(out)
             return kind, "stopped" if clean else "wrong", f"{at}: {errors[:300]}"
-        rows = {row["tensor"]: row for row in json.loads(text)["tensors"]}
+        rows = {row["tensor"]: row for row in answer.rows}
         verdict = "refused" if code == 1 else "right"
         made = tensors(out)
         for name, value in made.items():
@@ -323,31 +333,37 @@ class Judge:
         return {p for row in self.clean.values() for p in row["parameters"] or [] if row["fate"] == "written"}
 
 
-def corrupt(tool, cases, count, work, jobs=2, seed=0):
+def some(job, jobs, cases, count, seed, work):
+    """What (kind, verdict, text) the runs of one process give, and the cases that are not used."""
+    folder = f"{work}/{job}"
+    os.makedirs(folder, exist_ok=True)
+    judges = {}
+    found, unused = [], []
+    for i in range(job, count, jobs):
+        case = cases[i % len(cases)]
+        if case not in judges:
+            judges[case] = Judge(case, folder)
+            if not judges[case].usable:
+                unused.append(case.name)
+        if judges[case].usable:
+            found.append(judges[case].judge(seed + i, folder))
+    return found, unused
+
+
+def corrupt(cases, count, work, jobs=2, seed=0):
     """Prints a row for each kind of damage. Returns how many runs went wrong."""
-    judges = []
-    for case in cases:
-        judge = Judge(tool, case, work)
-        if judge.usable:
-            judges.append(judge)
-        else:
-            print(f"{case.name}: not used: good checkpoints do not give the second export", flush=True)
-
-    def some(job):
-        folder = f"{work}/{job}"
-        os.makedirs(folder, exist_ok=True)
-        return [judges[i % len(judges)].judge(seed + i, folder) for i in range(job, count, jobs)]
-
     table = collections.defaultdict(collections.Counter)
     bad = []
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for results in pool.map(some, range(jobs)):
+    with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
+        for results, unused in pool.map(some, range(jobs), *([one] * jobs for one in (jobs, cases, count, seed, work))):
+            for name in unused:
+                print(f"{name}: not used: good checkpoints do not give the second export", flush=True)
             for kind, verdict, text in results:
                 table[kind][verdict] += 1
                 if verdict in ("wrong", "crashed"):
                     bad.append(text)
     columns = ["refused", "stopped", "right", "right all the same", "as asked", "wrong", "crashed"]
-    print(f"{count} damaged pairs of {len(judges)} files\n{'kind':40} " + " ".join(f"{c:>18}" for c in columns))
+    print(f"{sum(sum(row.values()) for row in table.values())} damaged pairs of {len(cases)} files\n{'kind':40} " + " ".join(f"{c:>18}" for c in columns))
     for kind in [*sorted(table), "all"]:
         counts = table[kind] if kind != "all" else sum(table.values(), collections.Counter())
         print(f"{kind:40} " + " ".join(f"{counts[c]:>18}" for c in columns))
@@ -374,8 +390,10 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
+    os.environ["ONNX_TAG_PROGRAM"] = os.path.abspath(args.tool)
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     with tempfile.TemporaryDirectory() as work:
-        bad = corrupt(args.tool, find_cases(args.cases, args.forms.split(",")), args.count, work, args.jobs, args.seed)
+        bad = corrupt(list(find_cases(args.cases, args.forms.split(","))), args.count, work, args.jobs, args.seed)
     return 1 if bad else 0
 
 
