@@ -1,6 +1,5 @@
 # cmake -P EmbedCommands.cmake FILE FOLDER: reads src/data/commands.txt and makes
 #   command_rows.inc   a parser for each command, and the table of commands
-#   tool_rows.inc      what agents may call, for `onnx-tag mcp`
 # The compiler refuses a member, a constant or a function that is not there.
 cmake_minimum_required(VERSION 3.25)
 file(STRINGS ${CMAKE_ARGV3} lines REGEX "^[^#]")
@@ -58,10 +57,7 @@ ${checks}  return Invoke(Run${function}, std::move(options), printing.format(), 
 }\n")
     string(APPEND table "{\"${name}\", ${usage}, ${command_help},\n${examples}, Parse${function}},\n")
   endif()
-  if(tool)
-    string(APPEND tools "{\"${name}\", ${tool}, {${arguments}}},\n")
-  endif()
-  foreach(part body checks examples arguments tool command_help kind)
+  foreach(part body checks examples command_help kind)
     set(${part})
   endforeach()
 endmacro()
@@ -129,12 +125,6 @@ foreach(line IN LISTS lines)
   elseif(line MATCHES "^group (.*)$")
     set(group "${CMAKE_MATCH_1}")
     string(APPEND body "  parser.Group(\"${group}\");\n")
-  elseif(line MATCHES "^tool (.*)$")
-    literal("${CMAKE_MATCH_1}" tool)
-  elseif(line MATCHES "^takes ([^ ]+) ([^ ]+) ?([^ ]*) : (.*)$")
-    set(argument "{\"${CMAKE_MATCH_1}\", \"${CMAKE_MATCH_2}\", \"${CMAKE_MATCH_3}\"")
-    literal("${CMAKE_MATCH_4}" text)
-    string(APPEND arguments "${argument}, ${text}}, ")
   elseif(line MATCHES "^use ([^ ]+)( ([a-z_.]+))?( : (.*))?$")
     set(member "${CMAKE_MATCH_3}")
     literal("${CMAKE_MATCH_5}" text)
@@ -201,4 +191,3 @@ ${table}}}};
   return groups;
 }
 ")
-file(WRITE ${CMAKE_ARGV4}/tool_rows.inc "${made}${tools}")

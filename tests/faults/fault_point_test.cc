@@ -167,12 +167,6 @@ const std::vector<Way>& Ways() {
       {"rename, copied weights",
        {"weights", "@e/x.onnx", "--rename", "-o", "@out/y.onnx", "--data",
         "copy"}},
-      {"refit",
-       {"weights", "@r.onnx", "--refit", "@now.safetensors", "--was",
-        "@was.safetensors", "-o", "@new.onnx"}},
-      {"refit, weights of their own",
-       {"weights", "@e/r.onnx", "--refit", "@now.safetensors", "--was",
-        "@was.safetensors", "-o", "@out/y.onnx"}},
       {"report", {"report", "@m.onnx", "-o", "@new.html"}},
       {"reports of a folder", {"report", "@e", "--out-dir", "@out"}},
       {"batch", {"tag", "@m.onnx", "@n.onnx", "-j", "1", "--format", "junit"}},
@@ -209,46 +203,6 @@ class FaultPointTest : public testing::Test {
     return model.SerializeAsString();
   }
 
-  // 100,000 numbers that another seed gives otherwise.
-  static std::string Floats(int seed) {
-    std::string bytes;
-    for (int i = 0; i < 100'000; ++i) {
-      const auto number = static_cast<float>(i % 997 * seed + i) * 0.001F;
-      bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
-    }
-    return bytes;
-  }
-  static std::string Checkpoint(int seed) {
-    std::string head = R"({"fc.weight":{"dtype":"F32","shape":[250,400],)"
-                       R"("data_offsets":[0,400000]}})";
-    head.resize(96, ' ');
-    return std::string(1, '\x60') + std::string(7, '\0') + head + Floats(seed);
-  }
-  // A layer with these numbers, or those of a file.
-  static std::string Refittable(const std::string& numbers,
-                                const std::string& location) {
-    schema::ModelProto model;
-    model.set_ir_version(8);
-    schema::GraphProto& graph = *model.mutable_graph();
-    AddNode(graph, "Gemm", "/fc/Gemm", {"x", "fc.weight"}, {"y"});
-    graph.add_input()->set_name("x");
-    graph.add_output()->set_name("y");
-    schema::TensorProto& tensor = *graph.add_initializer();
-    tensor.set_name("fc.weight");
-    tensor.set_data_type(1);
-    tensor.add_dims(250);
-    tensor.add_dims(400);
-    if (location.empty()) {
-      tensor.set_raw_data(numbers);
-      return model.SerializeAsString();
-    }
-    tensor.set_data_location(1);
-    schema::StringStringEntryProto& entry = *tensor.add_external_data();
-    entry.set_key("location");
-    entry.set_value(location);
-    return model.SerializeAsString();
-  }
-
   // The folder as it is before a run; a second model gives the old outputs.
   void Fill(std::size_t weight) {
     fs::create_directories(folder_ / "e");
@@ -258,11 +212,6 @@ class FaultPointTest : public testing::Test {
     folder_.Write("e/x.onnx", Model(50, 0, true));
     folder_.Write("e/w.bin", std::string(300'000, 'x'));
     folder_.Write("out/w.bin", "older weights");
-    folder_.Write("r.onnx", Refittable(Floats(1), ""));
-    folder_.Write("e/r.onnx", Refittable("", "r.bin"));
-    folder_.Write("e/r.bin", Floats(1));
-    folder_.Write("was.safetensors", Checkpoint(1));
-    folder_.Write("now.safetensors", Checkpoint(2));
     Run({"tag", "@m.onnx", "-o", "@tagged.onnx", "--no-sidecar"});
     Run({"tag", "@n.onnx", "-o", "@old.onnx", "--sidecar", "@old.tags.json"});
     Run({"tag", "@n.onnx", "--sidecar-only", "--sidecar", "@old.json"});

@@ -10,7 +10,7 @@ seconds=${1:-60}
 shift || true
 targets=("$@")
 if [ ${#targets[@]} = 0 ]; then
-  targets=(wire model roundtrip shapes structure json sidecar recording rules profile table safetensors query)
+  targets=(wire model roundtrip shapes structure json sidecar recording rules profile table query)
 fi
 
 if [ ! -f build-fuzz/build.ninja ]; then

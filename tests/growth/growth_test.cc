@@ -230,114 +230,6 @@ std::vector<std::string> LayerAnnotation(const TemporaryFolder& folder,
           "op=MatMul or op=Relu", "--for", "layer-ann"};
 }
 
-std::string Numbers(const std::vector<float>& numbers) {
-  return std::string(reinterpret_cast<const char*>(numbers.data()),
-                     numbers.size() * sizeof(float));
-}
-
-// Numbers that no two seeds share.
-std::vector<float> NumbersOf(std::uint32_t seed, std::size_t count) {
-  std::vector<float> numbers(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    numbers[i] = static_cast<float>(seed * 64 + i + 1);
-  }
-  return numbers;
-}
-
-// Parameters of a checkpoint: names and [rows, columns] numbers.
-class Parameters {
- public:
-  void Add(const std::string& name, std::size_t rows,
-           const std::vector<float>& numbers) {
-    const std::string bytes = Numbers(numbers);
-    head_ += fmt::format(
-        R"({}"{}":{{"dtype":"F32","shape":[{},{}],"data_offsets":[{},{}]}})",
-        head_.empty() ? "" : ",", name, rows, numbers.size() / rows,
-        data_.size(), data_.size() + bytes.size());
-    data_ += bytes;
-  }
-  std::string Safetensors() const {
-    const std::string head = "{" + head_ + "}";
-    const std::uint64_t size = head.size();
-    std::string file(8, '\0');
-    for (int i = 0; i < 8; ++i) file[i] = static_cast<char>(size >> (8 * i));
-    return file + head + data_;
-  }
-
- private:
-  std::string head_;
-  std::string data_;
-};
-
-std::string TensorOf(std::string_view name, std::size_t rows,
-                     const std::vector<float>& numbers) {
-  return BytesField(
-      5, Wire(VarintField(1, rows), VarintField(1, numbers.size() / rows),
-              VarintField(2, 1), BytesField(8, name),
-              BytesField(9, Numbers(numbers))));
-}
-
-std::vector<std::string> Refit(const TemporaryFolder& folder,
-                               const std::string& graph, const Parameters& was,
-                               const Parameters& now) {
-  return {"weights",
-          folder.Write("m.onnx", ModelOf(graph)),
-          "--refit",
-          folder.Write("now.safetensors", now.Safetensors()),
-          "--was",
-          folder.Write("was.safetensors", was.Safetensors()),
-          "--partial",
-          "-o",
-          folder / "out.onnx",
-          "--force"};
-}
-
-// Norms of a checkpoint, each with a tensor of its name.
-std::vector<std::string> UnprovenNorms(const TemporaryFolder& folder,
-                                       std::uint32_t size) {
-  Parameters now;
-  std::string graph;
-  for (std::uint32_t i = 0; i < size; ++i) {
-    const std::string name = fmt::format("m.{}.running_var", i);
-    now.Add(name, 1, NumbersOf(i, 4));
-    graph += TensorOf(name, 1, NumbersOf(size + i, 4));
-    graph += NodeOf("Add", {"x", name}, fmt::format("y{}", i));
-  }
-  return {"weights",    folder.Write("m.onnx", ModelOf(graph)),
-          "--refit",    folder.Write("now.safetensors", now.Safetensors()),
-          "--unproven", "--dry-run"};
-}
-
-// Biases that were all 0, and weights that begin with the same number.
-// `merged`: an exporter made one tensor of the biases, which is split again by
-// the weight beside each.
-std::vector<std::string> EqualBiases(const TemporaryFolder& folder,
-                                     std::uint32_t size, bool merged) {
-  const std::vector<float> zeros(8);
-  const auto matrix = [](std::uint32_t seed) {
-    std::vector<float> numbers = NumbersOf(seed, 64);
-    numbers[0] = 0.5F;
-    return numbers;
-  };
-  Parameters was;
-  Parameters now;
-  std::string graph = merged ? TensorOf("b", 1, zeros) : "";
-  for (std::uint32_t i = 0; i < size; ++i) {
-    const std::string weight = fmt::format("m.{}.weight", i);
-    const std::string bias = fmt::format("m.{}.bias", i);
-    was.Add(weight, 8, matrix(i));
-    was.Add(bias, 1, zeros);
-    now.Add(weight, 8, matrix(size + i));
-    now.Add(bias, 1, NumbersOf(i, 8));
-    graph += TensorOf(weight, 8, matrix(i));
-    if (!merged) graph += TensorOf(bias, 1, zeros);
-    graph += NodeOf("MatMul", {"x", weight}, fmt::format("p{}", i));
-    graph += NodeOf("Add", {fmt::format("p{}", i), merged ? "b" : bias},
-                    fmt::format("y{}", i));
-  }
-  return Refit(folder, graph, was, now);
-}
-
 const std::vector<Dimension>& Dimensions() {
   static const std::vector<Dimension> dimensions = {
       {"columns",
@@ -470,15 +362,6 @@ const std::vector<Dimension>& Dimensions() {
              "--by",    "flops",
              "--shape", "n=4096",
              "--json"};
-       }},
-      {"norms without the old checkpoint", UnprovenNorms},
-      {"layers that shared a bias",
-       [](const TemporaryFolder& folder, std::uint32_t size) {
-         return EqualBiases(folder, size, true);
-       }},
-      {"biases of zeros",
-       [](const TemporaryFolder& folder, std::uint32_t size) {
-         return EqualBiases(folder, size, false);
        }},
       {"formulas in a report",
        [](const TemporaryFolder& folder, std::uint32_t size) {

@@ -55,10 +55,6 @@ const std::vector<Command>& Commands() {
       {"netron", {"export", "@a.tagged.onnx", "--to", "netron"}},
       {"weights", {"weights", "@a.tagged.onnx"}},
       {"rename", {"weights", "@a.tagged.onnx", "--rename", "-o", "-"}},
-      {"slots",
-       {"weights", "@a.tagged.onnx", "--lora-slots", "op=MatMul or op=Gemm",
-        "--rank", "4", "-o", "-"},
-       3},
       {"report", {"report", "@a.tagged.onnx", "-o", "-"}},
       {"report two", {"report", "@a.tagged.onnx", "@b.tagged.onnx", "-o", "-"}},
       // A module of some shapes has no input or no output.

@@ -61,10 +61,6 @@ std::string HelpText(const Command& command);
 std::string EitherOf(std::span<const std::string_view> words,
                      std::size_t width = 0);
 
-// mcp.cc: the command that has no options.
-struct McpOptions {};
-Result RunMcp(const McpOptions& options, Terminal& terminal);
-
 // documents/: what packages install besides the program, man pages and
 // completions, made from the rows of the commands' options.
 

@@ -136,20 +136,9 @@ bool IsPiped(const TagOptions& options) {
          options.models.end();
 }
 
-bool Refits(const WeightsOptions& options) {
-  return !options.refit.empty() || !options.lora.empty();
-}
-
-bool HasSlots(const WeightsOptions& options) {
-  return !options.lora_slots.empty();
-}
-
 // Of what a command can do, how much is asked for.
 int WaysOf(const WeightsOptions& options, const Printing& printing) {
-  const bool writes = Refits(options) || HasSlots(options);
-  return (options.rename ? 1 : 0) + (printing.HasTsv() && !writes ? 1 : 0) +
-         (Refits(options) ? 1 : 0) + (HasSlots(options) ? 1 : 0) +
-         (options.check.empty() ? 0 : 1);
+  return (options.rename ? 1 : 0) + (printing.HasTsv() ? 1 : 0);
 }
 
 int WaysOf(const Parser& parser, const SplitOptions& options) {

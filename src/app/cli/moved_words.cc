@@ -37,6 +37,7 @@ struct Moved {
   Words words;  // that follow it, one after another; may be none
   std::string_view now;
   bool companion = false;
+  bool keeps = false;  // the words after the command
 };
 
 std::vector<Moved> ReadMoved() {
@@ -49,7 +50,8 @@ std::vector<Moved> ReadMoved() {
                     words.front(),
                     {words.begin() + 1, words.end()},
                     line.substr(arrow + 2),
-                    line[arrow - 1] == '='});
+                    line[arrow - 1] != '-',
+                    line[arrow - 1] == '+'});
   }
   return rows;
 }
@@ -89,7 +91,9 @@ std::optional<Invocation> RunMoved(const Words& given) {
         "'{}' is a command of the Python package\n  run: python3 -m onnx_tag "
         "{} --help",
         moved.old, moved.now);
-    words.erase(at, at + static_cast<std::ptrdiff_t>(moved.words.size()));
+    if (!moved.keeps) {
+      words.erase(at, at + static_cast<std::ptrdiff_t>(moved.words.size()));
+    }
     words.front() = moved.now;
     words.insert(words.begin(), {"python3", "-c", kRunCompanion,
                                  Message("onnx-tag: {}\n", Ours{note})});

@@ -197,7 +197,6 @@ struct ProfileSource {
   std::string file;              // "": none
   std::string measure = "time";  // a number of the events, a column
   std::string layers;            // TensorRT's layer information
-  std::string op_trace;          // QNN's: which nodes its operators came from
   std::string key;               // a column of a table
 };
 
@@ -256,17 +255,7 @@ struct SplitOptions : TaggedModelOptions {
 Result RunSplit(const SplitOptions& options, Terminal& terminal);
 
 struct WeightsOptions : TaggedModelOptions {
-  std::string check;    // a .safetensors file or a module map; empty: none
   bool rename = false;  // write the model with restored names
-  // New numbers: from a checkpoint, and the one that the model was made of.
-  std::string refit;
-  std::string was;
-  std::string lora;               // a folder with an adapter of PEFT
-  bool unproven = false;          // by names alone
-  std::vector<std::string> keep;  // patterns of tensors that stay
-  bool partial = false;           // write although some are refused
-  std::string lora_slots;         // a query: products that get slots
-  std::uint64_t rank = 0;         // the highest of an adapter; 0: any
   WriteOptions write;
 };
 Result RunWeights(const WeightsOptions& options, Terminal& terminal);

@@ -16,9 +16,9 @@ constexpr std::size_t kLookedAt = 64 * 1024;
 }  // namespace
 
 Profile ReadProfile(Bytes file, std::string_view measure, Bytes layers,
-                    Bytes op_trace, std::string_view key) {
+                    std::string_view key) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  for (Bytes* const text : {&file, &layers, &op_trace}) {
+  for (Bytes* const text : {&file, &layers}) {
     if (text->starts_with(kByteOrderMark)) {
       text->remove_prefix(kByteOrderMark.size());
     }
@@ -31,27 +31,16 @@ Profile ReadProfile(Bytes file, std::string_view measure, Bytes layers,
   if (!layers.empty() && !tensor_rt) {
     Fail(ErrorKind::kUsage, "--layers requires a profile of TensorRT");
   }
-  const Bytes start = file.substr(std::min(first, file.size()));
-  const bool openvino = IsOpenVinoProfile(start.substr(0, kLookedAt));
-  const bool qnn = IsQnnProfile(start);
-  if (!op_trace.empty() && !qnn) {
-    Fail(ErrorKind::kUsage, "--op-trace requires a profile of QNN (CSV)");
-  }
-  if (!json && !openvino && !qnn) return ReadTableProfile(file, measure, key);
+  if (!json) return ReadTableProfile(file, measure, key);
   if (!key.empty() && key != "provider") {
     Fail(ErrorKind::kUsage,
          "unknown key for --by '{}': only a table has columns", key);
   }
-  if (openvino || tensor_rt || qnn) {
+  if (tensor_rt) {
     if (measure != Measure::kTime) {
-      Fail(ErrorKind::kUsage, "a profile of {} has only times",
-           openvino ? "OpenVINO"
-           : qnn    ? "QNN"
-                    : "TensorRT");
+      Fail(ErrorKind::kUsage, "a profile of TensorRT has only times");
     }
-    return openvino ? ReadOpenVinoProfile(start)
-           : qnn    ? ReadQnnProfile(start, op_trace)
-                    : ReadTensorRtProfile(file, layers);
+    return ReadTensorRtProfile(file, layers);
   }
   return ReadOrtProfile(file, measure);
 }

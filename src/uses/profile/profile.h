@@ -86,13 +86,12 @@ std::int64_t CountSelfTimes(Profile& profile,
 // it does not have `measure`. `measure` "time" is also the default column of a
 // table.
 //
-// `layers` is the file of `trtexec --exportLayerInfo`, `op_trace` QNN's trace
-// of operators; empty: there is none.
+// `layers` is the file of `trtexec --exportLayerInfo`; empty: there is none.
 //
 // `key` is the column of a table that says the provider of its lines; "" or
 // "provider": what the file itself says.
 Profile ReadProfile(Bytes file, std::string_view measure = Measure::kTime,
-                    Bytes layers = {}, Bytes op_trace = {},
+                    Bytes layers = {},
                     std::string_view key = {});
 
 // `measure` is "time", or a number among the arguments of a kernel's event:
@@ -103,16 +102,6 @@ Profile ReadOrtProfile(Bytes json, std::string_view measure = Measure::kTime);
 // The file of `trtexec --exportProfile`. The time of a layer that was made of
 // several nodes is divided equally among them.
 Profile ReadTensorRtProfile(Bytes json, Bytes layers);
-
-// Whether a file of OpenVINO starts so; then its times. Kernels that did not
-// run and totals are left out.
-bool IsOpenVinoProfile(Bytes start);
-Profile ReadOpenVinoProfile(Bytes text);
-
-// Whether a file of QNN starts so; then the times of its operators, divided
-// among the nodes that each was made of.
-bool IsQnnProfile(Bytes start);
-Profile ReadQnnProfile(Bytes text, Bytes op_trace);
 
 // Lines of names and numbers between tabs. The first column is the name of a
 // node or of a value, `measure` the head of the column to take.

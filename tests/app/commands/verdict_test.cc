@@ -68,8 +68,7 @@ class VerdictTest : public testing::Test {
     std::vector<Words> runs;
     for (const cli::Command& command : cli::Commands()) {
       // These take no model.
-      if (command.name == "completion" || command.name == "man" ||
-          command.name == "mcp") {
+      if (command.name == "completion" || command.name == "man") {
         continue;
       }
       const auto at = known.find(command.name);

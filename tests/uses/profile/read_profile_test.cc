@@ -90,68 +90,6 @@ TEST(TensorRtProfile, RefusesImpossibleTimes) {
       HasSubstr("line 2"));
 }
 
-// Names and times; what did not run, and totals, must not count.
-std::vector<std::pair<std::string, std::int64_t>> OpenVinoTimes(Bytes text) {
-  const Profile profile = ReadProfile(text);
-  std::vector<std::pair<std::string, std::int64_t>> times;
-  for (const KernelRun& run : profile.runs) {
-    times.emplace_back(profile.kernels[run.kernel].name, run.duration);
-  }
-  return times;
-}
-
-TEST(OpenVinoProfile, TakesWhatRan) {
-  using Times = std::vector<std::pair<std::string, std::int64_t>>;
-  EXPECT_EQ(
-      OpenVinoTimes(
-          "layerName;execStatus;layerType;execType;realTime (ms);cpuTime "
-          "(ms)\r\n"
-          "a/MatMul;Status.EXECUTED;FullyConnected;acl_f16;0.023;0.023\r\n"
-          "b;Status.NOT_RUN;Const;x;9.000;9.000\r\n"
-          "c;EXECUTED;Add;jit;1.5;1.5\r\n"
-          "Total;;;;1.523;1.523\r\n"),
-      (Times{{"a/MatMul", 23}, {"c", 1500}}));
-  EXPECT_EQ(OpenVinoTimes(
-                R"(<?xml version="1.0"?><net><layers>
-<layer id="0" name="x" type="FullyConnected"><data execTimeMcs="23" originalLayersNames="a&lt;b,c" /></layer>
-<layer id="1" name="y&amp;" type="Add"><data execTimeMcs="4" originalLayersNames="" /></layer>
-<layer id="2" name="z" type="Const"><data execTimeMcs="not_executed" /></layer>
-</layers></net>)"),
-            (Times{{"a<b", 12}, {"c", 11}, {"y&", 4}}));
-  EXPECT_EQ(
-      OpenVinoTimes(
-          R"([{"node_name": "a", "node_type": "Add", "exec_type": "jit", "status": "Status.EXECUTED", "real_time": 7, "cpu_time": 6},
-              {"node_name": "b", "status": "NOT_RUN", "real_time": 5}])"),
-      (Times{{"a", 7}}));
-  EXPECT_THROW(ReadProfile("layerName;execStatus;\na;EXECUTED;Add;x;soon;1\n"),
-               Error);
-  EXPECT_THROW(ReadProfile("layerName;execStatus;\nTotal;;;;1;1\n"), Error);
-}
-
-TEST(OpenVinoProfile, RefusesImpossibleTimes) {
-  for (const std::string time : {"-1", "1e13", "nan"}) {
-    EXPECT_THAT(ErrorOf([&] {
-                  ReadProfile("layerName;execStatus;\na;EXECUTED;Add;x;" +
-                              time + ";1\n");
-                }),
-                HasSubstr("line 2: "))
-        << time;
-    EXPECT_THAT(
-        ErrorOf([&] {
-          ReadProfile("<net>\n<layer name=\"a\">\n<data execTimeMcs=\"" + time +
-                      "\"/></layer></net>");
-        }),
-        HasSubstr("line 3: "))
-        << time;
-  }
-  EXPECT_THAT(ErrorOf([] {
-                ReadProfile(
-                    "[\n{\"node_name\": \"a\", \"status\": \"EXECUTED\", "
-                    "\"real_time\": -1}]");
-              }),
-              HasSubstr("line 2, column "));
-}
-
 TEST(TableProfile, TakesNamesAndNumbers) {
   const Profile profile = ReadProfile(
       "# a note\nnode\tkind\tsqnr\tnan\na\tconv\t1.5\t3\r\nb\tfc\t-2e-3\t4\n\n"
@@ -246,56 +184,6 @@ TEST(MakeComparable, CountsInTheSameParts) {
   Profile time = ReadProfile(kOrt);
   EXPECT_THAT(ErrorOf([&] { MakeComparable(time, b); }),
               HasSubstr("has 'time', the second 'value'"));
-}
-
-constexpr std::string_view kQnnTable =
-    "Msg Timestamp,Message,Time,Unit of Measurement,Timing Source,Event "
-    "Level,Event Identifier\n"
-    "UNKNOWN,EXECUTE,8000,CYCLES,BACKEND,ROOT,Accelerator (execute) time "
-    "(cycles)\n"
-    "UNKNOWN,EXECUTE,400,US,BACKEND,ROOT,Accelerator (execute) time\n"
-    "UNKNOWN,NODE,6000,CYCLES,BACKEND,SUB-EVENT,/a/Div_2:OpId_24 (cycles)\n"
-    "UNKNOWN,NODE,2000,CYCLES,BACKEND,SUB-EVENT,Input OpId_2 (cycles)\n"
-    "Msg Timestamp,Message,Time,Unit of Measurement,Timing Source,Event "
-    "Level,Event Identifier\n"
-    "UNKNOWN,EXECUTE,1000,CYCLES,BACKEND,ROOT,Accelerator (execute) time "
-    "(cycles)\n"
-    "UNKNOWN,NODE,500,CYCLES,BACKEND,SUB-EVENT,/a/Div_2:OpId_24 (cycles)\n"
-    "UNKNOWN,EXECUTE,100,US,BACKEND,ROOT,Accelerator (execute) time\n";
-constexpr std::string_view kQnnTrace =
-    R"({"subgraph_traces": [{"graph_name": "g", "op_mappings": [{)"
-    R"("dst_name": "/a/Div_2", "dst_qnn_op_type": "Gelu",)"
-    R"("node_group_type": "GeluFusion", "sources": [)"
-    R"({"name": "/a/Div", "type": "OP"}, {"name": "/a/Erf", "type": "OP"},)"
-    R"({"name": "gemm_input_reshape_token_2", "type": "OP"},)"
-    R"({"name": "Gelu_token_1", "type": "OP"},)"
-    R"({"name": "/a/Div_output_0", "type": "TENSOR"}]}],)"
-    R"("tensor_mappings": []}], "unsupported_nodes": [], "summary": {},)"
-    R"("schema_version": 2})";
-
-// 8,000 cycles are 400 microseconds, then 1,000 are 100.
-TEST(QnnProfile, CyclesBecomeTimesOfTheNodesThatTheTraceNames) {
-  Profile profile = ReadProfile(kQnnTable, "time", {}, kQnnTrace);
-  std::vector<std::pair<std::string, std::int64_t>> times;
-  for (const KernelRun& run : profile.runs) {
-    times.emplace_back(profile.kernels[run.kernel].name, run.duration);
-  }
-  const decltype(times) expected = {{"/a/Div", 150},
-                                    {"/a/Erf", 150},
-                                    {"Input", 100},
-                                    {"/a/Div", 25},
-                                    {"/a/Erf", 25}};
-  EXPECT_EQ(times, expected);
-  EXPECT_EQ(profile.kernels[profile.runs[0].kernel].op, "Gelu");
-  EXPECT_EQ(profile.model_runs, 2u);
-  SkipRuns(profile, 1);
-  EXPECT_EQ(profile.runs.size(), 2u);
-}
-
-TEST(QnnProfile, ARunWithoutATimeIsRefused) {
-  EXPECT_THROW(ReadProfile(kQnnTable.substr(0, kQnnTable.rfind("UNKNOWN"))),
-               Error);
-  EXPECT_THROW(ReadProfile("[]", "time", {}, kQnnTrace), Error);
 }
 
 // ONNX Runtime with OpenVINO 1.8.95 and later.

@@ -189,13 +189,10 @@ using profile::Profile;
 
 Profile ReadProfileFile(const ProfileSource& source) {
   std::optional<MappedFile> layers;
-  std::optional<MappedFile> op_trace;
   if (!source.layers.empty()) layers = MappedFile::Open(source.layers);
-  if (!source.op_trace.empty()) op_trace = MappedFile::Open(source.op_trace);
   return ReadMapped(source.file, [&](Bytes bytes) {
-    return profile::ReadProfile(
-        bytes, source.measure, layers ? layers->bytes() : Bytes(),
-        op_trace ? op_trace->bytes() : Bytes(), source.key);
+    return profile::ReadProfile(bytes, source.measure,
+                                layers ? layers->bytes() : Bytes(), source.key);
   });
 }
 

@@ -236,7 +236,6 @@ KernelAdvice ProfileAdvice(const ProfileReport& report,
   std::string maker = IsTable(report)     ? "table"
                       : providers.empty() ? "-"
                                           : providers.front().name;
-  if (maker == "QNN" && !options.profile.op_trace.empty()) maker += "-traced";
   std::string base = options.model;
   if (base.ends_with(".onnx")) base.resize(base.size() - 5);
   const Values values = {{"model", options.model},

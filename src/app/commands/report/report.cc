@@ -32,7 +32,6 @@ class Pages {
       : options_(options), terminal_(terminal) {
     inputs_.Add(options.profile.file, "--profile");
     inputs_.Add(options.profile.layers, "--layers");
-    inputs_.Add(options.profile.op_trace, "--op-trace");
   }
 
   // One model, or two beside each other.

@@ -74,14 +74,4 @@ void WarnOfUntyped(const std::string& model,
                    const std::vector<edit::PartValue>& values,
                    Terminal& terminal);
 
-// slots.cc: `weights --lora-slots`, the model with optional inputs for
-// adapters.
-Result LoraSlots(const WeightsOptions& options, Terminal& terminal);
-
-// refit.cc: `weights --refit`, the model with the weights of another
-// checkpoint.
-Result Refit(const WeightsOptions& options,
-             const std::shared_ptr<const TaggedModel>& model,
-             Terminal& terminal);
-
 }  // namespace onnx_tag

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <memory>
+#include <unordered_map>
 
 #include "app/commands/commands.h"
 #include "app/commands/output/destinations.h"
@@ -10,9 +11,11 @@
 #include "core/tagging/tag_format.h"
 #include "core/tagging/words.h"
 #include "file/model/element_types.h"
+#include "file/model/field_kinds.h"
+#include "file/model/message_walk.h"
+#include "file/model/tensor_data.h"
 #include "onnx_tag/error.h"
 #include "uses/edit/renamer.h"
-#include "uses/weights/check.h"
 #include "uses/weights/weight_map.h"
 
 namespace onnx_tag {
@@ -26,6 +29,40 @@ std::string ShapeText(std::span<const std::int64_t> dims) {
 }
 
 // ---------------------------------------------------------------- the list
+// The encoded initializers of all graphs, by name; a name that occurs twice has
+// none.
+struct TensorFinder {
+  std::unordered_map<std::string_view, Bytes> found = {};
+
+  bool Visit(const wire::Field& field, const onnx::FieldInfo& info) {
+    if (info.child == onnx::MessageType::kTensorProto) {
+      if (info.in != onnx::MessageType::kGraphProto) return false;
+      const auto [at, added] = found.try_emplace(
+          model::LastOf(field.bytes, onnx::TensorProto::kName), field.bytes);
+      if (!added) at->second = {};
+      return false;
+    }
+    return info.child == onnx::MessageType::kGraphProto ||
+           info.child == onnx::MessageType::kNodeProto ||
+           info.child == onnx::MessageType::kAttributeProto;
+  }
+  void Leave() {}
+};
+
+// Where its elements are, as they are in memory: "at", "size" and "file".
+// Nothing where the file has them in another encoding.
+std::array<Datum, 3> PlaceOf(const Model& model, Bytes tensor) {
+  if (tensor.empty()) return {};
+  const TensorData data = ReadTensorData(tensor);
+  if (!data.location.empty()) {
+    return {data.offset, data.length ? Datum(*data.length) : Datum(),
+            data.location};
+  }
+  if (data.raw.empty() || !data.converted.empty()) return {};
+  return {static_cast<std::uint64_t>(data.raw.data() - model.bytes().data()),
+          data.raw.size(), Datum()};
+}
+
 // The initializers, and the parameters that they hold.
 Table WeightTable(const std::shared_ptr<const TaggedModel>& model,
                   const std::shared_ptr<const std::vector<Weight>>& list) {
@@ -34,26 +71,38 @@ Table WeightTable(const std::shared_ptr<const TaggedModel>& model,
                    {"graph", "", For::kJson},
                    {"", "parameter", For::kPeople, "-"},
                    {"parameters", "parameters", For::kPrograms, "-"},
+                   {"may_hold", "", For::kJson},
                    {"change", "change"},
                    {"", "shape"},
                    {"shape", "", For::kJson},
                    {.key = "type", .heading = "type", .width = 8},
                    {"bytes", "bytes", For::kPrograms},
                    {"external", "", For::kJson},
+                   {"at", "", For::kJson},
+                   {"size", "", For::kJson},
+                   {"file", "", For::kJson},
                    {"module", "module", For::kPrograms, "-"},
                    {"confidence", "confidence"},
                    {"why", "why", For::kPrograms}};
-  table.more = [model, list](const Table::Use& use) {
+  const auto finder = std::make_shared<TensorFinder>();
+  model->file()->Map([&](const Model& file) {
+    model::Walk(file.bytes(), onnx::MessageType::kModelProto, *finder);
+    return true;
+  });
+  table.more = [model, list, finder](const Table::Use& use) {
     const Model& file = model->model();
     for (const Weight& weight : *list) {
       const Initializer& tensor = file.initializers()[weight.initializer];
       const auto dims = file.Dims(tensor);
+      const auto [at, size, location] =
+          PlaceOf(file, finder->found[file.ValueName(tensor.value)]);
       use({file.ValueName(tensor.value),
            file.GraphPath(file[tensor.value].graph), weight.parameters,
-           weight.parameters, EnumToWord(weights::kChangeNames, weight.change),
-           ShapeText(dims), std::vector<std::int64_t>(dims.begin(), dims.end()),
+           weight.parameters, weight.may_hold,
+           EnumToWord(weights::kChangeNames, weight.change), ShapeText(dims),
+           std::vector<std::int64_t>(dims.begin(), dims.end()),
            TypeNameOrUnknown(tensor.data_type), weights::BytesOf(file, tensor),
-           tensor.external,
+           tensor.external, at, size, location,
            weight.module == kNo<ModuleId>
                ? Datum()
                : Datum(model->tagging().modules.Path(weight.module)),
@@ -76,61 +125,6 @@ std::string CountsText(const std::vector<Weight>& list) {
   }
   return Count(list.size(), "initializer") + (words.empty() ? "" : ": ") +
          Join(words);
-}
-
-// ---------------------------------------------------------------- --check
-weights::CheckResult CheckAgainst(const std::string& path, const Model& model,
-                                  const std::vector<Weight>& list) {
-  return ReadMapped(path, [&](Bytes bytes) {
-    return weights::Check(model, list,
-                          weights::IsSafetensors(bytes)
-                              ? weights::ReadSafetensorsTensors(bytes, true)
-                              : weights::ReadModuleParameters(bytes));
-  });
-}
-
-void AddList(std::string_view title, const std::vector<std::string>& names,
-             Result& result) {
-  if (names.empty()) return;
-  result.Line("{} {}{}", names.size(), title, Ours{NameLines(names)});
-}
-
-void AddCheck(const weights::CheckResult& check, Result& result) {
-  std::vector<std::string> shapes;
-  Datum::List misfits;
-  for (const auto& misfit : check.shapes) {
-    shapes.push_back(Message("{}: {} in the file, {} in the model", misfit.name,
-                             ShapeText(misfit.expected),
-                             ShapeText(misfit.found)));
-    misfits.push_back(Datum::Object({{"name", misfit.name},
-                                     {"expected", misfit.expected},
-                                     {"found", misfit.found}}));
-  }
-  result.Line("{} fit", Count(check.fit, "parameter"));
-  const struct {
-    std::string_view key;
-    std::size_t count;
-    std::string_view text;
-  } explained[] = {{"folded", check.folded,
-                    "of normalizations that were folded into convolutions"},
-                   {"zeros", check.zeros,
-                    "that are 0 everywhere, which exporters leave out"},
-                   {"equal", check.equal, "that are equal to one of these"},
-                   {"counters", check.counters,
-                    "that only training uses (num_batches_tracked)"}};
-  Datum::Members members = {{"fit", check.fit}};
-  for (const auto& row : explained) {
-    if (row.count > 0) result.Line("{} {}", row.count, row.text);
-    members.emplace_back(row.key, row.count);
-  }
-  AddList("are missing from the model", check.missing, result);
-  AddList("are not in the file", check.left_over, result);
-  AddList("have another shape", shapes, result);
-  members.emplace_back("missing", check.missing);
-  members.emplace_back("left_over", check.left_over);
-  members.emplace_back("shapes", std::move(misfits));
-  result.data.Set("check", Datum::Object(std::move(members)));
-  if (!check.ok()) result.exit_code = ExitCode::kFindings;
 }
 
 // ---------------------------------------------------------------- --rename
@@ -212,7 +206,6 @@ Result Rename(const WeightsOptions& options, const TaggedModel& model,
 }  // namespace
 
 Result RunWeights(const WeightsOptions& options, Terminal& terminal) {
-  if (!options.lora_slots.empty()) return LoraSlots(options, terminal);
   const auto model =
       std::make_shared<const TaggedModel>(TaggedModel::Load(options, terminal));
   if (model->file() == nullptr) {
@@ -238,16 +231,9 @@ Result RunWeights(const WeightsOptions& options, Terminal& terminal) {
     terminal.Note("{}; --strict refuses that", text);
   }
   if (options.rename) return Rename(options, *model, *list, terminal);
-  if (!options.refit.empty() || !options.lora.empty()) {
-    return Refit(options, model, terminal);
-  }
   const Table table = WeightTable(model, list);
   result.rows.push_back(table);
   result.data = Datum::Object({{"file", options.model}, {"weights", table}});
-  if (!options.check.empty()) {
-    AddCheck(CheckAgainst(options.check, model->model(), *list), result);
-    return result;
-  }
   result.Line("{}: {}\n", options.model, CountsText(*list));
   result.Add(table);
   return result;
