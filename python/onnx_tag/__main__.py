@@ -7,7 +7,7 @@ import sys
 import warnings
 from typing import List, Optional
 
-from . import adapter, agents, compare, engines, program, reference_command
+from . import adapter, agents, compare, engines, program, reference_command, weight_names
 from ._version import __version__
 from .document import RecordingError
 from .errors import ProgramError, TagsError, printable
@@ -55,6 +55,7 @@ def parser() -> argparse.ArgumentParser:
     refit_command.add_parser(commands, formatter)
     engines.add_parser(commands, formatter)
     agents.add_parser(commands, formatter)
+    weight_names.add_parser(commands, formatter)
     return top
 
 
@@ -154,6 +155,8 @@ def main(argv: Optional[List[str]] = None) -> int:
             return refit_command.run(options)
         if options.command == "report-table":
             return engines.run(options)
+        if options.command == "check-weights":
+            return weight_names.run(options)
         if options.command == "mcp":
             return agents.run()
         if options.command == "adapter":

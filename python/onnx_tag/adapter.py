@@ -14,7 +14,8 @@ from .outputs import Inputs, judge, write
 if TYPE_CHECKING:
     from .arrays import Array
 
-DESCRIPTION = """Writes an adapter of PEFT (adapter_config.json and adapter_model.safetensors or .bin) as a file that ONNX
+DESCRIPTION = """Writes an adapter of PEFT (adapter_config.json and adapter_model.safetensors or .bin) as a file that
+ONNX
 Runtime adds to a model at run time. The model needs slots: python -m onnx_tag refit MODEL --slots QUERY."""
 EXAMPLES = """examples:
   python -m onnx_tag refit model.onnx --slots 'component in (query, value)' -o slots.onnx

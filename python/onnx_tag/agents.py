@@ -1,6 +1,7 @@
 """`python -m onnx_tag mcp`: answers questions about models for agents, by the Model Context Protocol.
 
-A tool is a command that only reads. Its arguments become words of that command's line, and its result is what --json prints.
+A tool is a command that only reads. Its arguments become words of that command's line, and its result is what --json
+prints.
 """
 from __future__ import annotations
 
@@ -12,9 +13,10 @@ from . import program
 from ._version import __version__
 from .errors import TagsError
 
-DESCRIPTION = "Answers an agent's questions about models on standard input, by the Model Context Protocol. It only reads."
+DESCRIPTION = """Answers an agent's questions about models on standard input, by the Model Context Protocol.
+It only reads."""
 EXAMPLES = """an agent's configuration:
-  {"mcpServers": {"onnx-tag": {"command": "onnx-tag", "args": ["mcp"]}}}
+  {"mcpServers": {"onnx-tag": {"command": "python", "args": ["-m", "onnx_tag", "mcp"]}}}
 
 needs Python 3.10 or later: pip install onnx-tag[mcp]
 """
@@ -44,8 +46,9 @@ TOOLS = (
         Argument("depth", "integer", "--depth", "levels of the tree"))),
     Tool("explain", "The module that made a node, the evidence for it and the alternatives.", (
         _model(), Argument("node", "string", "", "a node's name, or #17, name=..., output=..."))),
-    Tool("query", "The nodes that match a query such as 'type=attention and layer=0', 'under=encoder.layer.3 and op=MatMul' or "
-         "'confidence<high'.", (_model(), Argument("expression", "string", "", "the query"))),
+    Tool("query", "The nodes that match a query such as 'type=attention and layer=0', "
+         "'under=encoder.layer.3 and op=MatMul' "
+         "or 'confidence<high'.", (_model(), Argument("expression", "string", "", "the query"))),
     Tool("select", "The nodes that match a query, in the format of another tool.", (
         _model(), Argument("expression", "string", "", "the query"),
         Argument("tool", "string", "--for", "names, ort-quant, layer-ann, npi, ...; a wrong one is answered with all"),
@@ -66,7 +69,8 @@ class Answer(NamedTuple):
 
 
 def words_for(name: str, arguments: Dict[str, Any]) -> List[str]:
-    """The command line of a tool. An option and its value are one word, and no other word may look like an option: nothing
+    """The command line of a tool. An option and its value are one word, and no other word may look like an option:
+    nothing
     else can be asked for. Raises TagsError."""
     tool = next((tool for tool in TOOLS if tool.name == name), None)
     if tool is None:
@@ -87,7 +91,8 @@ def words_for(name: str, arguments: Dict[str, Any]) -> List[str]:
             raise TagsError(f"{argument.name!r} cannot be {str(value)[:100]!r}")
         if value is None or value is False:
             continue
-        words.append(argument.option if value is True else f"{argument.option}={value}" if argument.option else str(value))
+        words.append(argument.option if value is True else f"{argument.option}={value}" if argument.option
+                     else str(value))
     return [*words, "--json"]
 
 
@@ -102,8 +107,8 @@ def call(name: str, arguments: Dict[str, Any]) -> Answer:
         said = done.stderr.decode("utf-8", "replace").strip()
         return Answer([said or "nothing matches, or the tool cannot use the selection"], None, done.returncode != 0)
     if len(text) > _LONGEST:
-        return Answer([text[:_LONGEST], f"cut: these are the first {_LONGEST} of {len(text)} characters; ask for less, with a "
-                       "module, a depth or a narrower query"], None, False)
+        return Answer([text[:_LONGEST], f"cut: these are the first {_LONGEST} of {len(text)} characters; ask for less, "
+                       "with a module, a depth or a narrower query"], None, False)
     try:
         value = json.loads(text)
     except ValueError:
@@ -113,7 +118,8 @@ def call(name: str, arguments: Dict[str, Any]) -> Answer:
 
 def schema_of(tool: Tool) -> Dict[str, Any]:
     return {"type": "object", "additionalProperties": False,
-            "properties": {argument.name: {"type": argument.type, "description": argument.help} for argument in tool.arguments},
+            "properties": {argument.name: {"type": argument.type, "description": argument.help}
+                           for argument in tool.arguments},
             "required": [argument.name for argument in tool.arguments if argument.option in ("", "--for")]}
 
 
@@ -130,14 +136,14 @@ def run() -> int:
         from mcp.server.stdio import stdio_server
         from mcp.shared.exceptions import MCPError
     except ImportError as error:
-        raise TagsError(f"mcp needs the package mcp, version 2 or later, and Python 3.10: pip install onnx-tag[mcp] ({error})"
-                        ) from None
+        raise TagsError("mcp needs the package mcp, version 2 or later, and Python 3.10: pip install onnx-tag[mcp] "
+                        f"({error})") from None
     program.find()
 
     async def list_tools(_context: Any, _params: Any) -> Any:
         return types.ListToolsResult(tools=[types.Tool(
-            name=tool.name, description=tool.help, inputSchema=schema_of(tool),
-            annotations=types.ToolAnnotations(readOnlyHint=True)) for tool in TOOLS])
+            name=tool.name, description=tool.help, input_schema=schema_of(tool),
+            annotations=types.ToolAnnotations(read_only_hint=True)) for tool in TOOLS])
 
     async def call_tool(_context: Any, params: Any) -> Any:
         try:
@@ -145,7 +151,7 @@ def run() -> int:
         except TagsError as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from None
         return types.CallToolResult(content=[types.TextContent(type="text", text=text) for text in answer.texts],
-                                    structuredContent=answer.value, isError=answer.is_error)
+                                    structured_content=answer.value, is_error=answer.is_error)
 
     server: Any = Server("onnx-tag", version=__version__, on_list_tools=list_tools, on_call_tool=call_tool)
 

@@ -1,4 +1,4 @@
-"""`tag` and `refit`: what `onnx-tag tag` and `onnx-tag weights --refit` do, from Python."""
+"""`tag` and `refit`: what `onnx-tag tag` and `python -m onnx_tag refit` do, from Python."""
 from __future__ import annotations
 
 import json
@@ -7,7 +7,7 @@ import tempfile
 from typing import Any, Dict, List, Optional
 
 from . import program
-from .errors import GateError, RefitError, TagsError
+from .errors import GateError, TagsError
 from .tags import PathLike, Tags
 
 # They are for many models, or would leave nothing to return.
@@ -47,14 +47,15 @@ def refit(model: PathLike, new: Optional[PathLike] = None, was: Optional[PathLik
     """Writes the weights of the checkpoint `new` into an exported model; `was` is the one it was exported from.
 
     Returns a row for each tensor: its fate (written, kept or refused), transform, parameters, module, bytes and why.
-    Options are those of the command: `keep`, `partial`, `unproven`, `lora`, `dry_run`. Refused tensors raise
+    Options are those of the command: `keep`, `partial`, `unproven`, `lora`, `strict`, `dry_run`, `force`. Refused
+    tensors raise
     RefitError, which has these rows; nothing is written then, except with `partial`.
     """
-    path = os.fspath(model)
-    if path.startswith("-"):
-        path = os.path.join(".", path)
-    answer = program.run(["weights", path, "--json", *program.words(refit=new, was=was, output=output, **options)])
-    rows: List[Dict[str, Any]] = json.loads(answer.out)["tensors"]
-    if answer.code == 1:
-        raise RefitError(answer.err.strip(), rows)
-    return rows
+    from .refitting.command import refit as make
+    from .refitting.command import rows_of
+    for name in options:
+        if name not in ("dry_run", "force", "keep", "lora", "partial", "strict", "unproven"):
+            raise TagsError(f"refit() has no option {name!r}; see python -m onnx_tag refit --help")
+    if isinstance(options.get("keep"), str):
+        options["keep"] = [options["keep"]]
+    return rows_of(make(model, new, was, output, **options))

@@ -39,6 +39,9 @@ PIXELS = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(0))
 LEVELS = {"disabled": ort.GraphOptimizationLevel.ORT_DISABLE_ALL, "basic": ort.GraphOptimizationLevel.ORT_ENABLE_BASIC,
           "all": ort.GraphOptimizationLevel.ORT_ENABLE_ALL}
 
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python")
+COMPANION = [sys.executable, "-m", "onnx_tag"]
+
 # What torch's older exporter cannot export: an operator is missing there.
 DYNAMO_ONLY = ("llama", "gpt2", "mistral", "opt")
 # The class, its configuration, the input, what PEFT adapts, further options of LoRA.
@@ -101,7 +104,7 @@ def merge(tool, plain, model, adapted, saved):
     was, out = plain + ".was.safetensors", plain + ".merged.onnx"
     base = {key: value.clone() for key, value in model.state_dict().items()}
     save_safetensors(was, base)
-    rows = json.loads(must([tool, "weights", plain, "--was", was, "--lora", saved, "-o", out, "--force", "--json"]))["tensors"]
+    rows = json.loads(must([*COMPANION, "refit", plain, "--was", was, "--lora", saved, "-o", out, "--force", "--json"]))["tensors"]
     merged = adapted.merge_and_unload().state_dict()
     values = dict(tensors(out))
     count, worst = 0, 0.0
@@ -145,7 +148,7 @@ def check(tool, name, exporter, folder):
     if len(ran) != count:
         raise RuntimeError(f"{count - len(ran)} adapters did not run")
     adapted.save_pretrained(saved)
-    must([tool, "weights", plain, "--lora-slots", "op in (MatMul, Gemm)", "--rank", "8", "-o", slots, "--force"])
+    must([*COMPANION, "refit", plain, "--slots", "op in (MatMul, Gemm)", "--rank", "8", "-o", slots, "--force"])
     onnx.checker.check_model(onnx.load(slots), full_check=True)
     must([sys.executable, "-m", "onnx_tag", "adapter", saved, slots, "-o", made, "--force"])
     feed = given.numpy()
@@ -166,6 +169,7 @@ def main():
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--exporters", default="script,dynamo")
     options = parser.parse_args()
+    os.environ.update(ONNX_TAG_PROGRAM=os.path.abspath(options.tool), PYTHONPATH=ROOT)
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         for name in options.models.split(","):

@@ -70,7 +70,8 @@ def make(folder, layers, width, states):
 
 
 def command(tool, folder, new, out):
-    return [tool, "weights", str(folder / "m.onnx"), "--refit", str(folder / f"{new}.safetensors"), "--was",
+    os.environ.update(ONNX_TAG_PROGRAM=os.path.abspath(tool), PYTHONPATH=str(pathlib.Path(__file__).parents[2] / "python"))
+    return [sys.executable, "-m", "onnx_tag", "refit", str(folder / "m.onnx"), "--new", str(folder / f"{new}.safetensors"), "--was",
             str(folder / "old.safetensors"), "-o", str(out / "out.onnx"), "--force", "--quiet"]
 
 
@@ -124,7 +125,7 @@ def refused(tool, folder, out, what):
     """Whether nothing is changed, in one line."""
     before = {entry.name: entry.read_bytes() for entry in out.iterdir()}
     run = subprocess.run(command(tool, folder, "a", out), capture_output=True, text=True, check=False)
-    good = run.returncode == 4 and run.stderr.startswith("onnx-tag: ") and run.stderr.count("\n") == 1
+    good = run.returncode == 4 and run.stderr.startswith("onnx_tag: ") and run.stderr.count("\n") == 1
     good = good and before == {entry.name: entry.read_bytes() for entry in out.iterdir()}
     print(f"{what}: exit {run.returncode}: {run.stderr.strip()}{'' if good else ': FAILED'}")
     return not good

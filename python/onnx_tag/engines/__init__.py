@@ -1,6 +1,7 @@
 """`python -m onnx_tag report-table`: what an engine measured, as NODE<tab>NUMBER. The program sums it by module.
 
-A new engine is one function from the text of its report (and an option) to rows: names of nodes, numbers in one order. It is a
+A new engine is one function from the text of its report (and an option) to rows: names of nodes, numbers in one
+order. It is a
 row of ENGINES.
 """
 from __future__ import annotations
@@ -13,7 +14,8 @@ from ..errors import InputError, OutputError, TagsError
 from ..outputs import Inputs, judge, write
 from . import onnxruntime, openvino, qnn
 
-DESCRIPTION = """Reads the report of an engine and writes NODE<tab>NUMBER: lines that onnx-tag profile, report and split take
+DESCRIPTION = """Reads the report of an engine and writes NODE<tab>NUMBER: lines that onnx-tag profile, report and
+split take
 from a file or from standard input."""
 EXAMPLES = """examples:
   python -m onnx_tag report-table openvino benchmark_detailed_counters_report.csv -o times.tsv
@@ -42,12 +44,15 @@ ENGINES = {
 
 def add_parser(commands: Any, formatter: Any) -> None:
     names = "\n".join(f"  {name:12} {engine.help}" for name, engine in ENGINES.items())
-    parser = commands.add_parser("report-table", help="turn an engine's report into NODE<tab>NUMBER", formatter_class=formatter,
+    parser = commands.add_parser("report-table", help="turn an engine's report into NODE<tab>NUMBER",
+                                 formatter_class=formatter,
                                  description=f"{DESCRIPTION}\n\nengines:\n{names}", epilog=EXAMPLES)
     parser.add_argument("engine", metavar="ENGINE", choices=sorted(ENGINES), help=", ".join(ENGINES))
     parser.add_argument("file", metavar="FILE", help="the report")
-    parser.add_argument("--op-trace", metavar="FILE", help="qnn: qnn_op_trace.json, which says what operators were made of")
-    parser.add_argument("--skip-runs", metavar="N", type=int, default=0, help="qnn, onnxruntime: ignore the first N runs")
+    parser.add_argument("--op-trace", metavar="FILE",
+                        help="qnn: qnn_op_trace.json, which says what operators were made of")
+    parser.add_argument("--skip-runs", metavar="N", type=int, default=0,
+                        help="qnn, onnxruntime: ignore the first N runs")
     parser.add_argument("-o", "--output", metavar="FILE", help="output file; default: standard output")
     parser.add_argument("-f", "--force", action="store_true", help="replace an existing file of any kind")
 

@@ -49,10 +49,10 @@ def _events(text: str) -> List[Dict[str, Any]]:
 
 def _own_times(events: List[Dict[str, Any]]) -> List[Tuple[str, float, float]]:
     """Of each kernel: the node, when it began, and its time without the kernels that ran inside it on its thread."""
-    kernels = [[str(event["name"])[:-len(_KERNEL)], float(event["ts"]), float(event["dur"]), event.get("tid")]
+    kernels = [(str(event["name"])[:-len(_KERNEL)], float(event["ts"]), float(event["dur"]), str(event.get("tid")))
                for event in events if event.get("cat") == "Node" and str(event.get("name", "")).endswith(_KERNEL)]
-    kernels.sort(key=lambda kernel: (str(kernel[3]), kernel[1], -kernel[2]))
-    open_ones: List[Tuple[int, Any, float]] = []            # the index, the thread and the end of what is running
+    kernels.sort(key=lambda kernel: (kernel[3], kernel[1], -kernel[2]))
+    open_ones: List[Tuple[int, str, float]] = []            # the index, the thread and the end of what is running
     own = [kernel[2] for kernel in kernels]
     for i, (_, begin, length, thread) in enumerate(kernels):
         while open_ones and (open_ones[-1][1] != thread or begin + length > open_ones[-1][2]):

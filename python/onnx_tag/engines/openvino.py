@@ -1,4 +1,5 @@
-"""Times that OpenVINO measured, in three forms: the table of `benchmark_app -report_type detailed_counters`, the execution graph
+"""Times that OpenVINO measured, in three forms: the table of `benchmark_app -report_type detailed_counters`, the
+execution graph
 of `-exec_graph_path`, and get_profiling_info() as JSON."""
 from __future__ import annotations
 

@@ -38,9 +38,10 @@ def read(text: str, options: Dict[str, Any]) -> Rows:
     times: Dict[str, float] = {}
     for run in runs[skip:]:
         if not (run["cycles"] > 0 and run["microseconds"] > 0):
-            raise InputError(f"a run has no row '{_TIME}' in cycles or in microseconds, so its cycles cannot be turned into "
-                             "times")
-        for nodes, cycles in run["rows"]:                   # cycles are not microseconds: the run's time is divided by them
+            raise InputError(f"a run has no row '{_TIME}' in cycles or in microseconds, so its cycles cannot be turned "
+                             "into times")
+        # cycles are not microseconds: the run's time is divided by them
+        for nodes, cycles in run["rows"]:
             for node in nodes:
                 times[node] = times.get(node, 0.0) + cycles * run["microseconds"] / run["cycles"] / len(nodes)
     return [(node, (time,)) for node, time in times.items()]
@@ -63,7 +64,8 @@ def _read_trace(text: str) -> Dict[str, List[str]]:
 def _sources(row: Dict[str, Any]) -> List[str]:
     kind = row.get("dst_qnn_op_type") or "\0"
     nodes = [source["name"] for source in row.get("sources", ()) if source.get("type") == "OP"]
-    # ONNX Runtime's own Reshapes around a Gemm, and other nodes that it names after their operator, are no nodes of the model.
-    own = [node for node in nodes if not node.startswith(("gemm_input_reshape", "gemm_output_reshape", f"{kind}_token_"))
+    # ONNX Runtime's own Reshapes around a Gemm, and others that it names after their operator, are none of the model.
+    own = [node for node in nodes if not node.startswith(("gemm_input_reshape", "gemm_output_reshape",
+                                                          f"{kind}_token_"))
            and node != kind]
     return own or nodes

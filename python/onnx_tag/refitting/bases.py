@@ -38,7 +38,7 @@ class LowRank(NamedTuple):
     turned: bool
 
     def product(self) -> "Array":
-        made = (self.b.astype(np.float32) @ self.a.astype(np.float32)) * np.float32(self.scale)
+        made: "Array" = (self.b.astype(np.float32) @ self.a.astype(np.float32)) * np.float32(self.scale)
         return made.T if self.turned else made
 
 
@@ -54,7 +54,8 @@ class Side:
         if new is None:
             return f"the new checkpoint has no {name}"
         if new.numbers.shape != old.numbers.shape:
-            return f"{name} is {list(old.numbers.shape)} in the old checkpoint, {list(new.numbers.shape)} in the new one"
+            return (f"{name} is {list(old.numbers.shape)} in the old checkpoint, {list(new.numbers.shape)} in the new "
+                    "one")
         return "" if new.is_float == old.is_float else f"{name} has another type in the new checkpoint"
 
     def floats(self, name: str) -> "Array":
@@ -74,7 +75,7 @@ class Source(NamedTuple):
     weight: str = ""                                        # the parameter that says which module it is
 
     @property
-    def count(self) -> int:
+    def size(self) -> int:
         return int(np.prod(self.shape, dtype=np.int64))
 
 
@@ -115,7 +116,8 @@ class Norm(NamedTuple):
         if self.variance is None:
             return side.floats(self.weight or "").reshape(-1)
         root = np.sqrt(side.floats(self.variance) + np.float32(self.epsilon))
-        return (side.floats(self.weight) if self.weight else np.ones_like(root)) / root
+        made: "Array" = (side.floats(self.weight) if self.weight else np.ones_like(root)) / root
+        return made
 
 
 def whole(name: str, shape: Sequence[int]) -> Source:
@@ -139,7 +141,7 @@ def _recurrent(shapes: Dict[str, Tuple[int, ...]]) -> Iterator[Source]:
     for name in shapes:
         match = _RECURRENT.fullmatch(name)
         if match:
-            layers.setdefault(match.group(1, 2), {})[match[3] or ""] = name
+            layers.setdefault((str(match[1]), str(match[2])), {})[match[3] or ""] = name
     for (stem, layer), ends in layers.items():
         for directions in (("", "_reverse"), ("",), ("_reverse",)):
             if any(end not in ends for end in directions):
@@ -150,7 +152,8 @@ def _recurrent(shapes: Dict[str, Tuple[int, ...]]) -> Iterator[Source]:
                 if not all(name in shapes for row in names for name in row) or len(recurrent) != 2 or recurrent[1] == 0:
                     continue
                 gates = recurrent[0] // recurrent[1]
-                if gates not in _GATES or recurrent[0] % recurrent[1] or len({shapes[name] for row in names for name in row}) > 1 \
+                if gates not in _GATES or recurrent[0] % recurrent[1] or len({shapes[name] for row in names
+                    for name in row}) > 1 \
                         or shapes[names[0][0]][:1] != recurrent[:1]:
                     continue
                 makers = [_gates(row, gates) for row in names]
@@ -168,7 +171,7 @@ class Library:
         self.sources = [whole(name, shape) for name, shape in self.shapes.items()] + list(_recurrent(self.shapes))
         self.by_count: Dict[int, List[Source]] = {}
         for source in self.sources:
-            self.by_count.setdefault(source.count, []).append(source)
+            self.by_count.setdefault(source.size, []).append(source)
         self.by_name = {source.parameters[0]: source for source in self.sources if source.word == "same"}
         self.norms: Dict[int, List[Norm]] = {}
         self.vectors: Dict[int, List[Norm]] = {}
@@ -206,7 +209,8 @@ class Library:
                        lambda side, axes=axes: source.make(side).transpose(axes),    # type: ignore
                        source, axes, turned=True)
 
-    def equal(self, data: "Array", kind: int, clamp: int, shape: Sequence[int], preferred: Sequence[str]) -> Optional[Base]:
+    def equal(self, data: "Array", kind: int, clamp: int, shape: Sequence[int],
+              preferred: Sequence[str]) -> Optional[Base]:
         """A base with these bytes, a preferred one if there is one."""
         dims = tuple(dim for dim in shape if dim > 1)
         count = int(np.prod(dims, dtype=np.int64))
@@ -215,8 +219,10 @@ class Library:
             table: Dict[bytes, Dict[Tuple[str, ...], Base]] = {}
             for source in self.by_count.get(count, ()):
                 for base in self.moved(source, shape):
-                    table.setdefault(digest(cast(base.make(self.old), kind, clamp)), {}).setdefault(base.parameters, base)
-            self._digests[key] = {at: Alike(bases, frozenset(one[0] for one in bases) if len(bases) > 1 else frozenset())
+                    table.setdefault(digest(cast(base.make(self.old), kind, clamp)), {}).setdefault(base.parameters,
+                        base)
+            self._digests[key] = {at: Alike(bases, frozenset(one[0] for one in bases) if len(bases) > 1
+                                            else frozenset())
                                   for at, bases in table.items()}
         alike = self._digests[key].get(digest(data))
         if alike is None:
@@ -226,7 +232,8 @@ class Library:
 
     # ------------------------------------------------------------ rows
     def _row_table(self, kind: int, width: int) -> "Dict[bytes, Tuple[str, bool, int, bool]]":
-        """By the bytes of a row: a parameter, whether its columns are meant, the row, and whether another has it, too."""
+        """By the bytes of a row: a parameter, whether its columns are meant, the row, and whether another has it,
+        too."""
         if (kind, width) not in self._rows:
             table: Dict[bytes, Tuple[str, bool, int, bool]] = {}
             for name, shape in self.shapes.items():
@@ -260,7 +267,8 @@ class Library:
                          moved: Tuple[int, ...] = view.shape, back: Tuple[int, ...] = back) -> "Array":
                     found = [rows_of(side, name, self.shapes[name], turned, width)[first:first + many]   # type: ignore
                              for name, turned, first, many in runs]
-                    return np.concatenate(found).reshape(moved).transpose(back)
+                    made: "Array" = np.concatenate(found).reshape(moved).transpose(back)
+                    return made
 
                 picked = [first + k for _, _, first, many in runs[0] for k in range(many)] if len(runs[0]) > 16 else []
                 if picked and not is_regular(picked, view.shape[-2] if view.ndim > 1 else 1):
@@ -268,7 +276,8 @@ class Library:
                 word = "looked up" if len(runs[0]) > 16 else "packed" if len(parameters) > 1 else \
                     "piece" if len(runs[0]) == 1 else "pieces"
                 return Base(word, parameters, make, turned=any(run[1] for run in runs[0]),
-                            runs=tuple((name, first, many) for name, _, first, many in runs[0]), others=frozenset(runs[1]))
+                            runs=tuple((name, first, many) for name, _, first, many in runs[0]),
+                            others=frozenset(runs[1]))
         return None
 
     def _widths(self, last: int, count: int, line: bool) -> List[int]:
@@ -329,4 +338,4 @@ def is_regular(rows: Sequence[int], line: int) -> bool:
 
 
 def digest(data: "Array") -> bytes:
-    return hashlib.blake2b(np.ascontiguousarray(data).reshape(-1).view(np.uint8), digest_size=16).digest()
+    return hashlib.blake2b(np.ascontiguousarray(data).reshape(-1).view(np.uint8).data, digest_size=16).digest()

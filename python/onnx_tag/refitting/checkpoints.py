@@ -57,7 +57,7 @@ class Checkpoint:
         self.files.append(path)
         if path.endswith(".json"):
             yield from self._read_index(path)
-        elif head[:2] == b"PK" or head[:1] == b"\x80":
+        elif head[8:] != b"{" and (head[:2] == b"PK" or head[:1] == b"\x80"):
             yield from _read_torch(path)
         else:
             yield from read_safetensors(path)
@@ -110,7 +110,8 @@ def read_safetensors(path: str) -> Iterator[Tuple[str, Parameter]]:
             count = 1
             for dim in shape:
                 count *= dim
-            if min(shape, default=0) < 0 or not 0 <= begin <= end <= whole - 8 - size or end - begin != count * dtype.itemsize:
+            if min(shape, default=0) < 0 or not 0 <= begin <= end <= whole - 8 - size or \
+                    end - begin != count * dtype.itemsize:
                 raise ValueError(f"{name} has no place in the file")
             rows.append((begin, end, name, info["dtype"], dtype, shape))
         last = 0
@@ -156,7 +157,8 @@ def _read_torch(path: str) -> Iterator[Tuple[str, Parameter]]:
         raise InputError(f"{path}: torch.load(weights_only=True) refuses it: {said[0][:200]}") from None
     if isinstance(state, dict) and isinstance(state.get("state_dict"), dict):
         state = state["state_dict"]
-    kinds = {torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16", torch.int64: "I64",
+    kinds = {torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16",
+             torch.int64: "I64",
              torch.int32: "I32", torch.int16: "I16", torch.int8: "I8", torch.uint8: "U8", torch.bool: "BOOL"}
     if not isinstance(state, dict) or not all(isinstance(value, torch.Tensor) for value in state.values()):
         raise InputError(f"{path}: holds no state dict")

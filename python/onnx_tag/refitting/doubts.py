@@ -1,4 +1,5 @@
-"""Why bytes that agree are not believed: numbers may be equal by chance, and names of the old checkpoint may be swapped."""
+"""Why bytes that agree are not believed: numbers may be equal by chance, and names of the old checkpoint may be
+swapped."""
 from __future__ import annotations
 
 import re
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
     from .plan import Hints
 
 _NUMBER = re.compile(r"\d+")
-_PRODUCTS = ("MatMul", "MatMulInteger", "Gemm", "FusedMatMul", "MatMulIntegerToFloat", "DynamicQuantizeMatMul", "QLinearMatMul")
+_PRODUCTS = ("MatMul", "MatMulInteger", "Gemm", "FusedMatMul", "MatMulIntegerToFloat", "DynamicQuantizeMatMul",
+             "QLinearMatMul")
 
 
 def layers_in(name: str) -> Iterator[Tuple[str, int, str]]:
@@ -33,7 +35,8 @@ class Doubts:
         self.turned: Set[str] = set()
         self.confirmed: Set[str] = set()                    # by an equal layer, or by the bias beside
         self._now: Dict[str, bytes] = {}
-        self._kinds: Dict[int, Dict[bytes, str]] = {}       # by what is alike in OLD: a name for each of the new numbers
+        # by what is alike in OLD: a name for each of the new numbers
+        self._kinds: Dict[int, Dict[bytes, str]] = {}
 
     def run(self) -> None:
         self._compare_layers()
@@ -122,16 +125,16 @@ class Doubts:
         is_matrix = named is None and any(
             slot == 1 and self.model.nodes[node].op in _PRODUCTS and not self.model.nodes[node].numbers.get("transB", 0)
             for node, slot in self._products(name))
-        if (hint.get("change") == "transposed" or is_matrix or (blocks and named is None)) and base.source is not None and \
+        if (hint.get("change") == "transposed" or is_matrix or (blocks
+                                                                and named is None)) and base.source is not None and \
                 base.source.word == "same" and base.norm is None and square and base.turned == blocks:
             return f"{first} seems to be transposed in the old checkpoint"
         expected = [named] if named else self.hints.held(name) if self.hints.is_sure(name) else []
         held = [one for one in match.parameters if base.norm is None or one not in base.norm.parameters]
         own = int(np.prod(shape))
         total = sum(self._count(one) for one in expected)
-        if not expected or (total != own and not base.runs):
-            if not expected or base.runs or sum(self._count(one) for one in held) != own:
-                return ""
+        if not expected or (total != own and not base.runs and sum(self._count(one) for one in held) != own):
+            return ""
         gated = any(self.model.nodes[node].op in RECURRENT for node, _ in self.model.readers.get(name, ()))
         if base.runs and not gated:
             if set(held) == set(expected) and len(held) > 1 and hint.get("change") in ("merged", "quantized") and \
@@ -175,7 +178,9 @@ class Doubts:
                 product = self.model.nodes[at]
                 if product.op in _PRODUCTS or product.op == "MatMulNBits":
                     weight = self.prover.carried(product.inputs[1]) if len(product.inputs) > 1 else None
-                    side = self.model.producers.get(product.inputs[1]) if weight is None and len(product.inputs) > 1 else None
+                    side = None
+                    if weight is None and len(product.inputs) > 1:
+                        side = self.model.producers.get(product.inputs[1])
                     if side is not None and self.model.nodes[side].op == "DequantizeLinear":
                         weight = self.prover.carried(self.model.nodes[side].inputs[0])
                     match = self.matches.get(weight.name) if weight is not None else None
@@ -225,13 +230,13 @@ class Doubts:
                     nodes[place[0]].op == nodes[twin[0]].op and place[1] == twin[1] and \
                     nodes[place[0]].numbers.get("transB") == nodes[twin[0]].numbers.get("transB"):
                 self.turned.update((one, second))
-        orders: List[List[str]] = [sorted(common, key=lambda rest, layer=layer: layer[rest][0]) for layer in (a, b)]  # type: ignore
+        orders = sorted(common, key=lambda rest: a[rest][0]), sorted(common, key=lambda rest: b[rest][0])
         for rest, other in zip(*orders):
             if rest == other:
                 self.confirmed.update((a[rest][2], b[rest][2]))
                 continue
-            (_, tensor, one), (_, twin, second) = a[rest], b[other]
-            if not (self.hints.tells_surely(tensor, one) and self.hints.tells_surely(twin, second)):
+            (_, tensor, one), (_, second_tensor, second) = a[rest], b[other]
+            if not (self.hints.tells_surely(tensor, one) and self.hints.tells_surely(second_tensor, second)):
                 self._mistrust(one, second)
 
     def _irregularity(self, name: str, match: Match) -> str:

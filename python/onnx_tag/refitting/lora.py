@@ -14,7 +14,8 @@ from .checkpoints import Checkpoint, Parameter, _without_repeats
 if TYPE_CHECKING:
     from ..arrays import Array
 
-_UNSUPPORTED = ("use_dora", "modules_to_save", "lora_bias", "layer_replication", "use_qalora", "trainable_token_indices",
+_UNSUPPORTED = ("use_dora", "modules_to_save", "lora_bias", "layer_replication", "use_qalora",
+                "trainable_token_indices",
                 "alora_invocation_tokens", "use_bdlora", "arrow_config", "target_parameters", "kasa_config",
                 "monteclora_config")
 # Other ways may change the weights of the base, too.
@@ -31,7 +32,8 @@ class Pair(NamedTuple):
 
 
 class Adapter:
-    """What stands in a folder of PEFT. Raises TagsError for what is no plain LoRA, InputError for what cannot be read."""
+    """What stands in a folder of PEFT. Raises TagsError for what is no plain LoRA, InputError for what cannot be
+    read."""
 
     def __init__(self, folder: str) -> None:
         self.config_path = os.path.join(folder, "adapter_config.json")
@@ -79,7 +81,8 @@ class Adapter:
                 raise TagsError(f"{self.checkpoint.path}: {name}: the checkpoint has none")
             shape: Tuple[int, ...] = (a.shape[1], b.shape[0]) if self.turned else (b.shape[0], a.shape[1])
             if weight.numbers.shape != shape or not weight.is_float:
-                raise TagsError(f"{self.checkpoint.path}: {module}: {list(a.shape)} and {list(b.shape)} do not fit a weight "
+                raise TagsError(f"{self.checkpoint.path}: {module}: {list(a.shape)} and {list(b.shape)} do not fit a "
+                                "weight "
                                 f"{list(weight.numbers.shape)}")
             added[name] = LowRank(a, b, scale, self.turned)
         return added

@@ -70,6 +70,7 @@ class Node(NamedTuple):
     inputs: List[str]
     outputs: List[str]
     numbers: Dict[str, int]                                 # attributes that are whole numbers
+    chain: Tuple[Message, ...]                              # its graph, and the graphs and nodes around that; itself
 
 
 class ModelFile:
@@ -149,7 +150,7 @@ class ModelFile:
                     pending.extend(self._read_node((*chain, field)))
 
     def _read_node(self, chain: Tuple[Message, ...]) -> List[Tuple[Message, ...]]:
-        node, graphs, values = Node("", [], [], {}), [], []
+        node, graphs, values = Node("", [], [], {}, chain), [], []
         op = ""
         for number, field in self._messages(chain[-1][1:]):
             if number in (1, 2):
@@ -231,7 +232,8 @@ class ModelFile:
                 return
             self.locations[name] = path
             tensor.file = path
-            tensor.data = np.memmap(path, np.uint8, "r", tensor.at, (tensor.size,)) if tensor.size else np.zeros(0, np.uint8)
+            tensor.data = np.memmap(path, np.uint8, "r", tensor.at, (tensor.size,)) if tensor.size else np.zeros(0,
+                np.uint8)
         except (OSError, ValueError):
             tensor.file, tensor.data = "", None
 

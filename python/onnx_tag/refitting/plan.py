@@ -1,7 +1,9 @@
 """What becomes of each tensor: written, kept or refused; and of each parameter that differs in the new checkpoint.
 
-A tensor is written if the old checkpoint, put through a known transform, gives the bytes that it has. One that may depend on
-a parameter that differs, and is not proved, is refused: old numbers beside new ones make a model that is silently wrong.
+A tensor is written if the old checkpoint, put through a known transform, gives the bytes that it has. One that may
+depend on
+a parameter that differs, and is not proved, is refused: old numbers beside new ones make a model that is silently
+wrong.
 """
 from __future__ import annotations
 
@@ -149,10 +151,12 @@ class _Planner:
         self.prover = Prover(model, Library(self.old))
         self.prover.named = self.hints.named
         self.prover.preferred = {tensor.name: list(dict.fromkeys(
-            [*([self.hints.named[tensor.name]] if tensor.name in self.hints.named else []), *self.hints.held(tensor.name)]))
+            [*([self.hints.named[tensor.name]] if tensor.name in self.hints.named else []),
+             *self.hints.held(tensor.name)]))
             for tensor in model.tensors}
         self.rows = {tensor.name: Row(tensor.name, module=tensor.module,
-                                      bytes=0 if tensor.data is None else int(tensor.data.size)) for tensor in model.tensors}
+                                      bytes=0 if tensor.data is None else int(tensor.data.size))
+                                      for tensor in model.tensors}
 
     def _differs(self, name: str) -> bool:
         old, new = self.was[name], self.new.get(name)
@@ -204,9 +208,9 @@ class _Planner:
                         self.rows[name].fate, self.rows[name].why = "refused", f"{one} is not written"
                 parts = [self.rows[key] for key in (name, *match.helpers)]
                 if any(row.fate == "refused" for row in parts):
-                    why = next(row.why for row in parts if row.fate == "refused")
+                    said = next(row.why for row in parts if row.fate == "refused")
                     for row in parts:
-                        row.fate, row.why = "refused", row.why or why
+                        row.fate, row.why = "refused", row.why or said
 
     def _is_finite(self, match: Match, helped: "Dict[str, Array]") -> bool:
         """Of scales: a variance below 0 has no root."""
@@ -240,7 +244,8 @@ class _Planner:
                 row.fate, row.transform, row.parameters, row.why = "kept", None, [], "--keep"
         for helper, of in self.prover.helpers.items():
             row, own = self.rows[helper], self.rows[of]
-            if own.fate != "written" and row.fate != "written" or own.fate != row.fate and self.prover.matches.get(of) is None:
+            alone = own.fate != row.fate and of not in self.prover.matches
+            if alone or (own.fate != "written" and row.fate != "written"):
                 row.fate, row.why = own.fate, f"{of} is {own.fate}"
         for row in self.rows.values():
             if row.fate == "written":
@@ -298,9 +303,10 @@ class _Planner:
             return "refused", "no known transform of OLD gives its bytes"
         told, held = self.hints.of(tensor.name).get("parameters", ()), self.hints.held(tensor.name)
         if self.hints.change(tensor.name) in _HOLDS and told:
-            module = module_of(told[0])
+            module, atom = module_of(told[0]), told[0][told[0].rfind(".") + 1:]
+            # As a norm of weights has it: a.weight_g, a.parametrizations.weight.original0
             known = [one for one in held or [*self.was, *self.gained] if one in self.differs | self.gained and (
-                held or one.startswith(module) and "." not in one[len(module):])]
+                held or (one.startswith(module) and atom in one[len(module):]))]
             if known:
                 return "refused", f"no known transform of OLD gives its bytes; it seems to hold {known[0]}"
         candidate = self._candidate(tensor)
@@ -309,7 +315,10 @@ class _Planner:
         if self.hints.change(tensor.name) == "quantized" and tensor.name not in self.prover.groups and self.differs:
             return "refused", "it is quantized in a way that is not known"
         if tensor.count > 1:
+            one = tensor.is_float and not np.ptp(tensor.floats())
             for name in unplaced:
+                if one and name in self.was and np.ptp(self.old.floats(name)):
+                    continue                                # one number throughout is made of no others
                 group = self.prover.groups.get(tensor.name)
                 shape = tensor.shape if group is None else group.groups.shape
                 if any(_may_hold(shape, side[name].numbers.shape) for side in (self.was, self.new) if name in side):
@@ -331,7 +340,7 @@ class _Planner:
         for source in self._all_sources():
             if not set(source.parameters) & self.differs:
                 continue
-            if source.count == numbers.size:
+            if source.size == numbers.size:
                 for base in self.prover.library.moved(source, numbers.shape):
                     if _follows(base.make(self.old), numbers.reshape(-1), rough):
                         return source.parameters[0]
@@ -380,12 +389,13 @@ class _Planner:
 
     def _refuse_shared(self) -> None:
         """Tensors that share bytes of a file must be written alike."""
-        places = sorted((tensor.file or self.model.path, tensor.at, -tensor.size, tensor.name) for tensor in self.model.tensors
+        places = sorted((tensor.file or self.model.path, tensor.at, -tensor.size, tensor.name)
+                        for tensor in self.model.tensors
                         if tensor.size and tensor.data is not None)
         last: List[Tuple[str, int, int, str]] = []
         for path, at, size, name in places:
             last = [one for one in last if one[0] == path and one[1] + one[2] > at]
-            for other_path, begin, length, other in last:
+            for _, begin, length, other in last:
                 fates = {self.rows[name].fate, self.rows[other].fate}
                 if "written" not in fates or (fates == {"written"} and (begin, length) == (at, -size) and
                                               self._same_bytes(name, other)):
@@ -418,7 +428,8 @@ class _Unproven(_Planner):
         for tensor in self.model.tensors:
             own = self.new.get(tensor.name)
             if own is None or tensor.data is None or not tensor.is_float or not own.is_float or \
-                    list(own.numbers.shape) != tensor.shape or own.kind != {1: "F32", 10: "F16", 11: "F64", 16: "BF16"}[tensor.kind]:
+                    list(own.numbers.shape) != tensor.shape or own.kind != {1: "F32", 10: "F16", 11: "F64",
+                        16: "BF16"}[tensor.kind]:
                 continue
             readers = self.model.readers.get(tensor.name, ())
             if lacks and any(self.model.nodes[node].op in (*CONVOLUTIONS, "Gemm") for node, _ in readers):

@@ -23,7 +23,8 @@ CARRIERS = ("Gather", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Identity"
 _SLOTS: Dict[str, Tuple[Tuple[int, int, int], ...]] = {
     "DequantizeLinear": ((0, 1, 2),), "MatMulInteger": ((1, -1, 3),), "ConvInteger": ((1, -1, 3),),
     "DynamicQuantizeLSTM": ((1, 8, 9), (2, 10, 11)), "QLinearMatMul": ((3, 4, 5),), "QLinearConv": ((3, 4, 5),),
-    "QGemm": ((3, 4, 5),), "QAttention": ((1, 4, 7),), "MatMulNBits": ((1, 2, 3),), "MatMulIntegerToFloat": ((1, 3, 5),),
+    "QGemm": ((3, 4, 5),), "QAttention": ((1, 4, 7),), "MatMulNBits": ((1, 2, 3),), "MatMulIntegerToFloat": ((1, 3, 5),
+        ),
     "DynamicQuantizeMatMul": ((1, 2, 3),)}
 _MOST_COMPARED = 1 << 26
 _WORDS = {FLOAT16: "float16", BFLOAT16: "bfloat16"}
@@ -73,9 +74,10 @@ class Prover:
             if value in self.model.by_name:
                 return self.model.by_name[value]
             producer = self.model.producers.get(value)
-            if producer is None or self.model.nodes[producer].op not in CARRIERS or not self.model.nodes[producer].inputs:
+            node = self.model.nodes[producer] if producer is not None else None
+            if node is None or node.op not in CARRIERS or not node.inputs:
                 return None
-            value = self.model.nodes[producer].inputs[0]
+            value = node.inputs[0]
         return None
 
     def final_readers(self, name: str) -> Iterator[Tuple[int, int]]:
@@ -104,7 +106,8 @@ class Prover:
                 scale, zero = given(scale_slot), given(zero_slot)
                 if scale_slot < 0 and tensor.name.endswith("_quantized"):
                     scale = by_name.get(tensor.name[:-len("_quantized")] + "_scale")
-                if scale is None or scale.data is None or not scale.is_float or (zero is not None and zero.data is None):
+                if scale is None or scale.data is None or not scale.is_float or (zero is not None
+                    and zero.data is None):
                     continue
                 groups = self._groups(tensor, node.op, node.numbers, scale, zero)
                 if groups is None:
@@ -120,11 +123,13 @@ class Prover:
                 ) -> Optional[Groups]:
         shape = tuple(tensor.shape)
         if op == "MatMulNBits":
-            found = Groups((numbers.get("N", 0), numbers.get("K", 0)), (), numbers.get("block_size", 0), numbers.get("bits", 4))
+            found = Groups((numbers.get("N", 0), numbers.get("K", 0)), (), numbers.get("block_size", 0),
+                           numbers.get("bits", 4))
             if min(*found.shape, found.block) < 1 or found.bits not in (4, 8):
                 return None
             rows, line = found.shape[0], (found.blocks * found.bits + 7) // 8
-            fits = scale.count == rows * found.blocks and tensor.count == scale.count * (found.block * found.bits // 8) and (
+            blob = found.block * found.bits // 8
+            fits = scale.count == rows * found.blocks and tensor.count == scale.count * blob and (
                 zero is None or (zero.kind == UINT8 and zero.count == rows * line))
             return found if fits else None
         if numbers.get("block_size", 0):
@@ -169,7 +174,8 @@ class Prover:
 
     def _match_whole(self, tensor: Tensor) -> Optional[Match]:
         """Whole numbers that a buffer of this name has."""
-        name = next((one for one in (tensor.name, *self.preferred.get(tensor.name, ())) if one in self.old.parameters), "")
+        name = next((one for one in (tensor.name, *self.preferred.get(tensor.name, ())) if one in self.old.parameters),
+                    "")
         old = self.old.parameters.get(name)
         if old is None or old.is_float or old.numbers.tobytes() != tensor.data.tobytes():   # type: ignore[union-attr]
             return None
@@ -194,7 +200,8 @@ class Prover:
             if self._proves(match):
                 return match
         target = tensor.floats()
-        slack = np.abs(target) * np.float32(1e-3 if tensor.kind == FLOAT16 else 8e-3 if tensor.kind == BFLOAT16 else 4e-7)
+        slack = np.abs(target) * np.float32(1e-3 if tensor.kind == FLOAT16 else 8e-3 if tensor.kind == BFLOAT16
+                                            else 4e-7)
         for base in [*self._folds(tensor, target, slack + np.float32(1e-7)), *self._scaled(tensor, target)]:
             for clamp in range(len(CLAMPS) if tensor.kind == FLOAT16 else 1):
                 match = self._cast(tensor, base, clamp)
@@ -204,7 +211,8 @@ class Prover:
 
     def _cast(self, tensor: Tensor, base: Base, clamp: int) -> Match:
         word = _WORDS.get(tensor.kind, "")
-        own = all(self.old.parameters[name].kind == {10: "F16", 16: "BF16"}.get(tensor.kind) for name in base.parameters)
+        own = all(self.old.parameters[name].kind == {10: "F16", 16: "BF16"}.get(tensor.kind)
+                  for name in base.parameters)
         return Match(base, base.word if own or not word else f"{base.word}, {word}",
                      lambda side: {tensor.name: cast(base.make(side), tensor.kind, clamp)}, base.parameters)
 
@@ -229,7 +237,7 @@ class Prover:
     def _sources(self, tensor: Tensor, count: int) -> List[Source]:
         """What a changed tensor may come from, likely ones first."""
         preferred = [self.library.by_name[name] for name in self.preferred.get(tensor.name, ())
-                     if name in self.library.by_name and self.library.by_name[name].count == count]
+                     if name in self.library.by_name and self.library.by_name[name].size == count]
         return [*preferred, *self.library.by_count.get(count, ())]
 
     def _folds(self, tensor: Tensor, target: "Array", slack: "Array") -> Iterator[Base]:
@@ -308,7 +316,8 @@ class Prover:
             moved, near = np.moveaxis(target, axis, -1), np.moveaxis(slack, axis, -1)
             places, bounds = moved.reshape(-1, moved.shape[-1]), near.reshape(-1, moved.shape[-1])
             for name, shape in self.library.shapes.items():
-                if len(shape) != 2 or shape[1] != places.shape[1] or shape[1] < 2 or shape[0] * places.size > _MOST_COMPARED:
+                if len(shape) != 2 or shape[1] != places.shape[1] or shape[1] < 2 or \
+                        shape[0] * places.size > _MOST_COMPARED:
                     continue
                 table = self.old.floats(name)
                 fits = (np.abs(places[:, None] - table[None]) <= bounds[:, None]).all(2)
@@ -356,7 +365,7 @@ class Prover:
             made = quantize(scheme, base.make(side), group.groups, group.scale.kind)
             found = {tensor.name: made.numbers, group.scale.name: made.scale}
             if group.zero is not None:
-                found[group.zero.name] = made.zero if group.zero.count == made.zero.size else made.zero[:group.zero.count]
+                found[group.zero.name] = made.zero[:group.zero.count]
             return found
 
         helpers = {group.scale.name: "scale", **({group.zero.name: "zero point"} if group.zero is not None else {})}
@@ -429,7 +438,8 @@ class Prover:
             if weight is None or data_scale is None or weight.name not in self.matches:
                 continue
             of_weight = self.matches[weight.name]
-            table = self.helpers.get(data_scale.name)       # an input that a quantized table gives has the table's scale
+            # an input that a quantized table gives has the table's scale
+            table = self.helpers.get(data_scale.name)
             of_table = self.matches.get(table or "")
             if (table is not None and of_table is None) or of_weight.levels is None:
                 continue
@@ -439,7 +449,8 @@ class Prover:
                        fixed: "Array" = fixed) -> "Array":
                 assert of_weight.levels is not None
                 data = fixed if of_table is None or of_table.levels is None else of_table.levels(side).reshape(-1)[0]
-                return (of_weight.levels(side) * np.float32(data)).astype(np.float32)
+                made: "Array" = (of_weight.levels(side) * np.float32(data)).astype(np.float32)
+                return made
 
             scales = levels(self.old)
             if scales.size not in (1, tensor.count):
@@ -459,7 +470,8 @@ class Prover:
                         made[own.name] = by
                     return made
 
-                match = Match(base, f"{base.word}, int32 bias", make, base.parameters, {own.name: "scale"} if own else {},
+                match = Match(base, f"{base.word}, int32 bias", make, base.parameters, {own.name: "scale"} if own
+                              else {},
                               tuple(name for name in (weight.name, table) if name))
                 if self._proves(match):
                     return match
@@ -484,7 +496,8 @@ def _folded(base: Base, norm: Norm, axis: int) -> Base:
     assert source is not None
     dims = [size if k == axis else 1 for k, size in enumerate(source.shape)]
     return base._replace(
-        word="folded", norm=norm, view=lambda side: (source.make(side) * norm.scale(side).reshape(dims)).transpose(base.axes),
+        word="folded", norm=norm,
+        view=lambda side: (source.make(side) * norm.scale(side).reshape(dims)).transpose(base.axes),
         parameters=tuple(name for name in dict.fromkeys((*base.parameters, norm.weight, norm.variance)) if name))
 
 
@@ -521,7 +534,8 @@ def _is_constant_factor(factor: float) -> bool:
     if not factor > 0 or factor == 1 or not np.isfinite(factor):
         return False
     square = factor * factor
-    powers = (square, 1 / square if square else np.inf, square * square, 1 / (square * square) if square * square else np.inf)
+    powers = (square, 1 / square if square else np.inf, square * square, 1 / (square * square) if square * square
+              else np.inf)
     return any(1 <= power <= 1e6 and abs(power / round(power) - 1) <= 1e-6 for power in powers)
 
 

@@ -1,7 +1,7 @@
 """How converters and quantizers round numbers: ONNX Runtime's arithmetic, each formula tried against its files."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, List, NamedTuple, Optional, Tuple
+from typing import TYPE_CHECKING, Any, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -80,14 +80,16 @@ class Quantized(NamedTuple):
 
 
 def _away(numbers: "Array") -> "Array":
-    return np.copysign(np.floor(np.abs(numbers) + 0.5), numbers)
+    rounded: "Array" = np.copysign(np.floor(np.abs(numbers) + 0.5), numbers)
+    return rounded
 
 
 def _pack(rows: "Array", bits: int) -> "Array":
     if bits == 8:
         return rows.astype(np.uint8)
     low, high = rows[..., 0::2].astype(np.uint8), rows[..., 1::2].astype(np.uint8)
-    return low | high << np.uint8(4)
+    packed: "Array" = low | high << np.uint8(4)
+    return packed
 
 
 def quantize(scheme: Scheme, numbers: "Array", groups: Groups, scale_kind: int) -> Quantized:
@@ -116,7 +118,7 @@ def _by_range(scheme: Scheme, numbers: "Array", groups: Groups, scale_kind: int)
 
 
 def _by_blocks(scheme: Scheme, numbers: "Array", groups: Groups, scale_kind: int) -> Quantized:
-    rows, width, block, bits = *numbers.shape, groups.block, groups.bits
+    (rows, width), block, bits = numbers.shape, groups.block, groups.bits
     rest = groups.blocks * block - width
     wide, top, middle = scheme.style == "wide", (1 << bits) - 1, 1 << (bits - 1)
     padded = np.pad(numbers, ((0, 0), (0, rest)), constant_values=np.nan).reshape(rows, groups.blocks, block)
@@ -161,15 +163,16 @@ def dequantized(numbers: "Array", scale: "Array", zero: "Optional[Array]", group
     """About the numbers that were quantized, and how far they may be off."""
     if groups.block:
         rows = groups.shape[0]
-        whole = _unpack(numbers.reshape(-1), groups.bits).reshape(rows, groups.blocks, groups.block)
-        by = scale.astype(np.float32).reshape(rows, groups.blocks, 1)
+        whole_blocks: "Array" = _unpack(numbers.reshape(-1), groups.bits).reshape(rows, groups.blocks, groups.block)
+        by: "Array" = scale.astype(np.float32).reshape(rows, groups.blocks, 1)
         middle = 1 << (groups.bits - 1)
-        at = np.float32(middle) if zero is None else _unpack(zero.reshape(-1), groups.bits).reshape(rows, -1)[
+        at: Any = np.float32(middle) if zero is None else _unpack(zero.reshape(-1), groups.bits).reshape(rows, -1)[
             :, :groups.blocks, None].astype(np.float32)
-        found = ((whole.astype(np.float32) - at) * by).reshape(rows, -1)[:, :groups.shape[1]]
-        slack = np.broadcast_to(np.abs(by), whole.shape).reshape(rows, -1)[:, :groups.shape[1]] * np.float32(1.01)
+        found = ((whole_blocks.astype(np.float32) - at) * by).reshape(rows, -1)[:, :groups.shape[1]]
+        slack = np.broadcast_to(np.abs(by), whole_blocks.shape).reshape(rows, -1)[:,
+            :groups.shape[1]] * np.float32(1.01)
         return found, slack
-    whole = numbers.reshape(groups.shape)
+    whole: "Array" = numbers.reshape(groups.shape)
     dims: List[int] = [size if axis in groups.kept else 1 for axis, size in enumerate(groups.shape)]
     by = scale.astype(np.float32).reshape(dims)
     at = np.float32(0) if zero is None else zero.astype(np.float32).reshape(dims if zero.size > 1 else [1] * len(dims))

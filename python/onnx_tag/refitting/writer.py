@@ -5,7 +5,7 @@ import contextlib
 import filecmp
 import os
 import re
-from typing import IO, TYPE_CHECKING, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
+from typing import IO, TYPE_CHECKING, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -34,7 +34,8 @@ Piece = Union[Tuple[int, int], Edit]
 
 
 def plan_pieces(data_size: int, edits: "List[Tuple[Tuple[Message, ...], Edit]]") -> Tuple[List[Piece], int]:
-    """The output in order, and its size: ranges of the input, and what is new. Lengths of messages around an edit change."""
+    """The output in order, and its size: ranges of the input, and what is new. Lengths of messages around an edit
+    change."""
     changes: Dict[Tuple[int, int], Tuple[Edit, int]] = {}
     grown: Dict[Message, int] = {}
     for chain, edit in edits:
@@ -96,8 +97,8 @@ def _value_end(model: ModelFile, kind: int, length: int) -> int:
 
 class Writer:
     def __init__(self, model: ModelFile, made: "Dict[str, Callable[[], Array]]", path: str, force: bool,
-                 inputs: Inputs) -> None:
-        self.model, self.made, self.path, self.force, self.inputs = model, made, path, force, inputs
+                 inputs: Inputs, edits: "Sequence[Tuple[Tuple[Message, ...], Edit]]" = ()) -> None:
+        self.model, self.made, self.path, self.force, self.inputs, self.edits = model, made, path, force, inputs, edits
         self.folder = os.path.dirname(os.path.abspath(path))
         self.tensors = {tensor.name: tensor for tensor in model.tensors}
         self._fresh: List[str] = []
@@ -126,7 +127,7 @@ class Writer:
         return said
 
     def _write_model(self, names: Dict[str, str], check: Callable[[], None]) -> str:
-        edits: List[Tuple[Tuple[Message, ...], Edit]] = []
+        edits: List[Tuple[Tuple[Message, ...], Edit]] = list(self.edits)
         for tensor in self.model.tensors:
             if tensor.location:
                 if names[tensor.location] != tensor.location:
@@ -135,14 +136,16 @@ class Writer:
             elif tensor.name in self.made:
                 assert tensor.data is not None
                 if tensor.size:
-                    edits.append((tensor.chain, Edit(tensor.at, tensor.at + tensor.size, tensor.size, self.made[tensor.name])))
+                    edits.append((tensor.chain, Edit(tensor.at, tensor.at + tensor.size, tensor.size,
+                                                     self.made[tensor.name])))
                 else:
                     text = tensor_message(self.model, tensor, int(tensor.data.size), "")
                     edits.append(_whole(tensor, text + _bytes(self.made[tensor.name]()).tobytes()))
         pieces, size = plan_pieces(len(self.model.data), edits)
         if size > _LIMIT:
             raise OutputError(f"{self.path}: would be over 2 GiB")
-        return _place(self.path, self.inputs, self.force, lambda out: _copy(memoryview(self.model.data), pieces, out), check)
+        return _place(self.path, self.inputs, self.force, lambda out: _copy(memoryview(self.model.data), pieces, out),
+                      check)
 
     def _write_data(self, location: str, taken: Dict[str, str], check: Callable[[], None]) -> str:
         source = self.model.locations[location]
@@ -160,11 +163,15 @@ class Writer:
             at = edit.end
         pieces.append((at, whole))
         base = os.path.basename(self.path)
+        beside = os.path.realpath(self.folder) == os.path.realpath(os.path.dirname(os.path.abspath(self.model.path)))
+        if beside and not edits:
+            # both models read it
+            return location
         elsewhere = os.path.realpath(self.folder) != os.path.realpath(os.path.dirname(os.path.abspath(self.model.path)))
         first = location if elsewhere and os.path.basename(location) == location else f"{base}.data"
         temporary = os.path.join(self.folder, f".onnx-tag-{os.urandom(4).hex()}")
         with Output(temporary, self.inputs) as out:
-            _copy(memoryview(data), pieces, out)
+            _copy(data.data, pieces, out)
             check()
         try:
             k = 0
@@ -174,7 +181,8 @@ class Writer:
                 if name in taken.values():
                     continue
                 if os.path.lexists(path):
-                    if os.path.isfile(path) and not self.inputs.find(path) and filecmp.cmp(path, temporary, shallow=False):
+                    if os.path.isfile(path) and not self.inputs.find(path) and filecmp.cmp(path, temporary,
+                        shallow=False):
                         return name
                     continue
                 os.link(temporary, path)                    # fails where somebody made one in between
@@ -227,7 +235,8 @@ def _copy(data: memoryview, pieces: List[Piece], out: "IO[bytes]") -> None:
                 out.write(data[at:min(at + _STEP, piece[1])])
 
 
-def _place(path: str, inputs: Inputs, force: bool, produce: "Callable[[IO[bytes]], None]", check: Callable[[], None]) -> str:
+def _place(path: str, inputs: Inputs, force: bool, produce: "Callable[[IO[bytes]], None]", check: Callable[[],
+    None]) -> str:
     """Under its name when it is whole. A file with these bytes is left alone."""
     staged = f"{os.path.realpath(path) if os.path.islink(path) else path}"
     temporary = os.path.join(os.path.dirname(staged) or ".", f".onnx-tag-{os.urandom(4).hex()}")

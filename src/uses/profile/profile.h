@@ -91,8 +91,7 @@ std::int64_t CountSelfTimes(Profile& profile,
 // `key` is the column of a table that says the provider of its lines; "" or
 // "provider": what the file itself says.
 Profile ReadProfile(Bytes file, std::string_view measure = Measure::kTime,
-                    Bytes layers = {},
-                    std::string_view key = {});
+                    Bytes layers = {}, std::string_view key = {});
 
 // `measure` is "time", or a number among the arguments of a kernel's event:
 // "output_size", "mem_in_use_peak". The kernels of OpenVINO that ran in a node
