@@ -38,7 +38,7 @@ class HiddenParts {
     Hide<DialectFacts>(kReadsNames, evidence, {});
     Hide<ScopeFacts>(kReadsNames, evidence, NoScopes(model));
     Hide<bool>(kReadsNames, evidence.only_root_is_named, false);
-    Hide<Claims>(kReadsFunctions, evidence.inlined, {});
+    Hide<Claims>(kReadsNames, evidence.returned, {});
     Hide<FunctionTable>(kReadsFunctions, evidence.functions,
                         {model, evidence.graph.calls});
     Hide<ParameterFacts>(kReadsParameters, evidence, NoParameters(model));

@@ -146,7 +146,7 @@ struct Evidence : ExporterFacts,
   const Model& model;
   const GraphFacts& graph;
   FunctionTable functions;  // local functions that still exist
-  Claims inlined;           // those that were inlined; by node
+  Claims returned;          // by names of their results; by node
   KnownModules known;       // the user's hierarchy
   Claims called;            // from the order of its calls
   AttentionGuesses usual_attention;
@@ -217,12 +217,9 @@ struct ModuleEvidence {
 void PlaceFunctions(const Model& model, const ScopeFacts& scopes,
                     const ParameterFacts& parameters, ModuleTree& modules,
                     FunctionTable& functions);
-// Files whose functions were inlined. Uses the numbers of onnx.inliner, else
-// the order of names that onnx_ir left.
-Claims GatherInlined(const Model& model, const ParameterFacts& parameters,
-                     ModuleTree& modules);
-Claims GatherInlinedOrder(const Model& model, const ParameterFacts& parameters,
-                          ModuleTree& modules);
+// Files of torch 2.1 to 2.4 whose functions were inlined: the last node of a
+// module still makes a value with the module's name.
+Claims GatherReturned(const Model& model, ModuleTree& modules);
 MetadataFacts GatherMetadata(const GraphFacts& graph,
                              const ParameterFacts& parameters,
                              ModuleTree& modules);
@@ -294,7 +291,7 @@ void AddMissingNumbers(ModuleTree& tree);
 AttentionGuesses GuessAttentionNames(const ParameterFacts& parameters,
                                      ModuleTree& modules);
 // Empty if there is no book, or if names are sufficient. `named_otherwise`:
-// nodes that metadata and inlined calls place.
+// nodes that metadata and names of results place.
 RecipeFacts GatherRecipes(const GraphFacts& graph,
                           const ExporterFacts& exporter,
                           const ScopeFacts& scopes, std::size_t named_otherwise,

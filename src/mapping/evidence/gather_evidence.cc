@@ -102,7 +102,7 @@ Evidence GatherEvidence(const GraphFacts& graph, const WantedFacts& wanted) {
   parameters =
       GatherParameters(graph, exporter, scopes, evidence.functions, modules);
   PlaceFunctions(model, scopes, parameters, modules, evidence.functions);
-  evidence.inlined = GatherInlined(model, parameters, modules);
+  evidence.returned = GatherReturned(model, modules);
   metadata = GatherMetadata(graph, parameters, modules);
   DistrustShared(model, metadata, parameters);
   static_cast<DialectFacts&>(evidence) =
@@ -158,7 +158,7 @@ Evidence GatherEvidence(const GraphFacts& graph, const WantedFacts& wanted) {
   AddMissingNumbers(modules);
   static_cast<RecipeFacts&>(evidence) = GatherRecipes(
       graph, exporter, scopes,
-      metadata.metadata.size() + evidence.inlined.size(), wanted.book, modules);
+      metadata.metadata.size() + evidence.returned.size(), wanted.book, modules);
   AddClassClaims(
       PlaceClassScopes(graph, parameters, scopes, class_scopes, evidence.known,
                        wanted.paths_to_part, recorded, modules),

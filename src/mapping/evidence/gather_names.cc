@@ -1,5 +1,6 @@
 // What exporters wrote down: modules and classes in metadata, names that
 // contain the whole path, and local functions.
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -142,6 +143,54 @@ DialectFacts GatherDialectNames(const Model& model,
     }
   }
   return facts;
+}
+
+namespace {
+
+// dynamo_export of torch 2.1 to 2.4 names the result of a module's function
+// after the module, `encoder_layer_0_query_1`; inlining may add the number of
+// the call, `__7`. The module's words; empty if the name has not this form.
+std::string_view ModuleInResult(std::string_view value) {
+  constexpr std::size_t kLongestName = 600;
+  value = hierarchy::WithoutNumbered(value, "__").value_or(value);
+  const auto name = hierarchy::WithoutNumbered(value, "_");
+  if (!name || name->size() > kLongestName ||
+      name->find('_') == std::string_view::npos ||
+      !AllIn(*name, hierarchy::IsWordChar)) {
+    return {};
+  }
+  return *name;
+}
+
+}  // namespace
+
+Claims GatherReturned(const Model& model, ModuleTree& modules) {
+  // Fewer than this may be names of operations that look like modules.
+  constexpr std::size_t kFewest = 3;
+  Claims claims;
+  if (modules.size() == 1) return claims;
+  std::optional<MangledNames> names;
+  std::size_t deep = 0;
+  for (const NodeId node : model.Nodes()) {
+    if (model[node].metadata_count > 0) continue;
+    for (const ValueId value : model.Outputs(node)) {
+      if (value == kNo<ValueId>) continue;
+      const std::string_view name = ModuleInResult(model.ValueName(value));
+      if (name.empty()) continue;
+      if (!names) names.emplace(modules);
+      const ModuleId module = names->Find(name);
+      // The last call inside a module returns the module's result.
+      if (module == kNo<ModuleId> || !modules.Children(module).empty()) {
+        continue;
+      }
+      if (modules.Depth(module) >= 2) ++deep;
+      claims.push_back({node, module, Confidence::kMedium, Source::kValueName,
+                        "its result has the name of this module"});
+      break;
+    }
+  }
+  if (deep < kFewest) claims.clear();
+  return claims;
 }
 
 namespace {

@@ -564,22 +564,6 @@ TEST(FileModules, MetadataIsSurerThanAScopeAndAScopeThanAParameter) {
   EXPECT_EQ(of[Index(file.NodeOf("d"))], nullptr);
 }
 
-TEST(GatherInlined, NodesWithOneNumberAreOneCall) {
-  SmallFile file;
-  AddParameters(file.proto(), {"enc.fc.weight"});
-  file.Node("Transpose", {"enc.fc.weight"}, "t__2", "Transpose_0__2");
-  file.Node("MatMul", {"x", "t__2"}, "enc_fc_1__1", "MatMul_1__2");
-  file.Node("Neg", {"enc_fc_1__1"}, "enc_1", "Neg_2__1");
-  const Model& model = file.Read();
-  ModuleTree modules;
-  const ParameterFacts parameters = file.parameters(modules);
-  const Claims claims = GatherInlined(model, parameters, modules);
-  EXPECT_EQ(Says(claims, modules, file.NodeOf("enc_fc_1__1")),
-            "enc.fc certain");
-  EXPECT_THAT(Says(claims, modules, file.NodeOf("enc_1")),
-              testing::StartsWith("enc "));
-}
-
 // Two operations, as they ran.
 Recording TwoOperations() {
   Recording recording;

@@ -189,65 +189,6 @@ TEST(FunctionsTest, CallsThatDoubleAtEachLevelAreFollowedOnce) {
   EXPECT_EQ(Mapped(model).Module("fn:own::f40", 0), "act");
 }
 
-TEST(FunctionsTest, CallNumbersOfTheInlinerKeepCallsTogether) {
-  schema::ModelProto model;
-  AddParameters(model, {"enc.0.fc.weight", "enc.1.fc.weight"});
-  auto* graph = model.mutable_graph();
-  for (int layer = 0; layer < 2; ++layer) {
-    const std::string module = "enc_" + std::to_string(layer);
-    const std::string outer = "__" + std::to_string(3 * layer + 1);
-    const std::string inner = "__" + std::to_string(3 * layer + 2);
-    const std::string helper = "__" + std::to_string(3 * layer + 3);
-    const std::string input = layer == 0 ? "x" : "enc_0_1";
-    AddNode(graph, "Transpose", {"enc." + std::to_string(layer) + ".fc.weight"},
-            {"t" + inner}, "Transpose_0" + inner);
-    AddNode(graph, "MatMul", {input, "t" + inner}, {module + "_fc_1" + outer},
-            "MatMul_1" + inner);
-    AddNode(graph, "Constant", {}, {"alpha" + helper}, "n0" + helper);
-    AddNode(graph, "Mul", {module + "_fc_1" + outer, "alpha" + helper},
-            {"mul" + outer}, "n1" + helper);
-    AddNode(graph, "Neg", {"mul" + outer}, {module + "_1"}, "Neg_2" + outer);
-  }
-  const Mapped mapped(model);
-  EXPECT_EQ(mapped.Module("", 0), "enc.0.fc");
-  EXPECT_EQ(mapped.Module("", 3), "enc.0");
-  EXPECT_EQ(mapped.Module("", 4), "enc.0");
-  EXPECT_EQ(mapped.Module("", 6), "enc.1.fc");
-  EXPECT_EQ(mapped.Module("", 9), "enc.1");
-}
-
-// onnx_ir keeps no numbers: `Constant_0` begins a body, `Neg_2` is the third
-// item of one in which two calls came before.
-TEST(FunctionsTest, NumbersInABodyTellWhereAnInlinedCallBegan) {
-  schema::ModelProto model;
-  AddParameters(model, {"enc.a.fc.weight", "enc.b.fc.weight"});
-  auto* graph = model.mutable_graph();
-  std::string input = "x";
-  for (const std::string part : {"a", "b"}) {
-    const std::string unique = part == "a" ? "" : "_2";
-    AddNode(graph, "Constant", {}, {"c" + part}, "Constant_0" + unique);
-    AddNode(graph, "Cast", {"c" + part}, {"size" + part}, "n0" + unique);
-    AddNode(graph, "Reshape", {input, "size" + part}, {"view" + part},
-            "n1" + unique);
-    AddNode(graph, "MatMul", {"view" + part, "enc." + part + ".fc.weight"},
-            {"enc_" + part + "_fc_1"}, "MatMul_2" + unique);
-    AddNode(graph, "Neg", {"enc_" + part + "_fc_1"}, {"neg" + part},
-            "Neg_1" + unique);
-    AddNode(graph, "Exp", {"neg" + part}, {"enc_" + part + "_1"},
-            "Exp_2" + unique);
-    input = "enc_" + part + "_1";
-  }
-  const Mapped mapped(model);
-  for (const std::uint32_t begin : {0U, 6U}) {
-    const std::string part = begin == 0 ? "enc.a" : "enc.b";
-    EXPECT_EQ(mapped.Module("", begin), part + ".fc");
-    EXPECT_EQ(mapped.Module("", begin + 1), part + ".fc");
-    EXPECT_EQ(mapped.Module("", begin + 3), part + ".fc");
-    EXPECT_EQ(mapped.Module("", begin + 4), part);
-    EXPECT_EQ(mapped.Module("", begin + 5), part);
-  }
-}
-
 TEST(FunctionsTest, BranchesOfAScriptedModuleTellWhoseTheIfIs) {
   schema::ModelProto model;
   AddParameters(model, {"gate.up.weight", "gate.down.weight"});

@@ -115,36 +115,13 @@ MangledNames::Match MangledNames::Resolve(std::string_view name, ModuleId outer,
   return {AddRest(module, name.substr(from, to - from)), false};
 }
 
-ModuleId MangledNames::Find(std::string_view name, std::size_t* tried) const {
+ModuleId MangledNames::Find(std::string_view name) const {
   const std::string text = Mangle(name).text;
   const hierarchy::SanitizedMatch match =
       hierarchy::MatchSanitized(mangled_, ModuleTree::kRoot, text);
-  if (tried != nullptr) *tried += match.tried;
   return match.rest.empty() && match.module != ModuleTree::kRoot
              ? original_[match.module]
              : kNo<ModuleId>;
-}
-
-ModuleId MangledNames::FindStart(std::string_view name) const {
-  return original_[hierarchy::MatchSanitized(mangled_, ModuleTree::kRoot,
-                                             Mangle(name).text)
-                       .module];
-}
-
-ModuleId MangledNames::FindAtEnd(std::string_view name) const {
-  // A hostile name of underscores alone would make this quadratic.
-  constexpr int kMostWords = 64;
-  constexpr std::size_t kMostTried = 512;  // for all words
-  std::size_t tried = 0;
-  for (int word = 0; word < kMostWords && tried < kMostTried && !name.empty();
-       ++word) {
-    const ModuleId module = Find(name, &tried);
-    if (module != kNo<ModuleId>) return module;
-    const std::size_t joint = name.find('_');
-    if (joint == std::string_view::npos) break;
-    name.remove_prefix(joint + 1);
-  }
-  return kNo<ModuleId>;
 }
 
 }  // namespace onnx_tag

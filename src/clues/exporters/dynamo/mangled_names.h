@@ -37,13 +37,7 @@ class MangledNames {
                 const std::vector<bool>& called);
 
   // The module whose whole path the name is; kNo if there is none.
-  // Adds to `tried` how many modules were tried.
-  ModuleId Find(std::string_view name, std::size_t* tried = nullptr) const;
-  // The deepest known module that the name begins with; the root where it
-  // begins with none.
-  ModuleId FindStart(std::string_view name) const;
-  // The same for the longest end of the name that is a path.
-  ModuleId FindAtEnd(std::string_view name) const;
+  ModuleId Find(std::string_view name) const;
 
  private:
   void Learn(ModuleId module);
