@@ -1,9 +1,9 @@
 // Finds the module of each node.
 //
-// Evidence is gathered from the file once and does not change afterwards. A
-// strategy is a ladder of rungs, the most certain rung first. Each rung
-// proposes modules for the nodes that are still open. The first claim on a node
-// wins. A node without a claim stays untagged.
+// Every source of knowledge writes clues about the nodes; the strongest kind of
+// evidence wins. Then the rungs of inference, the most certain first, propose
+// modules for the nodes that are still open. A node without a clue stays
+// untagged.
 //
 //   const Tagging tagging = MapNodes(model, options, facts);
 #pragma once
@@ -76,7 +76,8 @@ struct MappingFacts {
 Tagging MapNodes(const Model& model, const MappingOptions& options,
                  const MappingFacts& facts = {});
 
-// The claim of one rung for one node, as `explain` shows it.
+// What one source, or one rung of inference, says of one node, as `explain`
+// shows it.
 struct ExplainedClaim {
   std::string rung;
   std::string module;
@@ -87,13 +88,14 @@ struct ExplainedClaim {
 };
 
 struct Explanation {
-  std::vector<ExplainedClaim> claims;  // in the order of the ladder
+  std::vector<ExplainedClaim> claims;  // the strongest kind first
   std::vector<std::string> notes;      // evidence that was not used, and why
 };
 
-// The claims of all rungs for `node`, as if no earlier rung had claimed it.
+// The clues about `node`. `all`: also what each rung of inference says of it,
+// as if it were open.
 Explanation Explain(const Model& model, const MappingOptions& options,
-                    const MappingFacts& facts, NodeId node);
+                    const MappingFacts& facts, NodeId node, bool all = false);
 
 // What a strategy needs in addition to the model.
 enum class Need : std::uint8_t {

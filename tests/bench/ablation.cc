@@ -1,4 +1,4 @@
-// What the mapping loses without each rung of a strategy.
+// What the mapping loses without each source, and each rung, of a strategy.
 //
 //   ablation TRUTH_DIR [--strategy NAME] [--model GLOB] [--variant GLOB]
 //   ablation TRUTH_DIR --recorded   models with a recording.json beside them
@@ -6,11 +6,11 @@
 //                                   hierarchy.json
 //   ablation DIR --wild             models without truth: only what changes
 //
-// Evidence is gathered once per file. The ladder is climbed with all its
-// rungs, then once without each. `places`: nodes that the rung wins.
-// `changes`: nodes that get another module or confidence without it, or none.
-// `exact`, `wrong`, `tagged`: how many fewer or more nodes of the truth, in all
-// files, the ladder without the rung has.
+// Evidence is gathered once per file. The nodes are placed with all sources and
+// rungs, then once without each. `places`: nodes that it wins. `changes`: nodes
+// that get another module or confidence without it, or none. `exact`, `wrong`,
+// `tagged`: how many fewer or more nodes of the truth, in all files, the
+// mapping without it has.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -23,6 +23,7 @@
 #include "clues/recording/module_map.h"
 #include "command_line.h"
 #include "mapping/ladder/ladder.h"
+#include "mapping/ladder/sources.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
 #include "onnx_tag/recording.h"
@@ -45,7 +46,9 @@ struct Loss {
 class Ablation {
  public:
   explicit Ablation(const std::string& strategy)
-      : strategy_(FindStrategy(strategy)), losses_(strategy_.rungs.size()) {}
+      : strategy_(FindStrategy(strategy)),
+        sources_(AllSources().size()),
+        losses_(sources_ + strategy_.rungs.size()) {}
 
   void Add(const std::string& bytes, const TruthFile* truth,
            const MappingFacts& facts) {
@@ -57,7 +60,7 @@ class Ablation {
         truth == nullptr ? std::vector<TruthRow>() : ReadTruth(*truth, model);
     nodes_ += model.node_count();
     rows_ += rows.size();
-    const Placed all = PlaceWithout(evidence, strategy_.rungs.size());
+    const Placed all = PlaceWithout(evidence, losses_.size());
     const Score whole = ScoreOf(evidence, rows, all);
     exact_ += whole.exact;
     for (std::size_t i = 0; i < losses_.size(); ++i) {
@@ -88,9 +91,9 @@ class Ablation {
                "places", "changes", "files", "tagged", "exact", "wrong");
     for (std::size_t i = 0; i < losses_.size(); ++i) {
       const Loss& loss = losses_[i];
-      fmt::print("{:18} {:8} {:8} {:6} {:+8} {:+8} {:+8}\n",
-                 strategy_.rungs[i].name, loss.places, loss.changes, loss.files,
-                 -loss.tagged, -loss.exact, -loss.wrong);
+      fmt::print("{:18} {:8} {:8} {:6} {:+8} {:+8} {:+8}\n", NameOf(i),
+                 loss.places, loss.changes, loss.files, -loss.tagged,
+                 -loss.exact, -loss.wrong);
     }
   }
 
@@ -99,21 +102,31 @@ class Ablation {
     return static_cast<std::int64_t>(a) - static_cast<std::int64_t>(b);
   }
 
-  // All rungs but one; with all of them, counts what each wins.
+  std::string_view NameOf(std::size_t i) const {
+    return i < sources_ ? AllSources()[i].name
+                        : strategy_.rungs[i - sources_].name;
+  }
+
+  // All sources and rungs but one; with all of them, counts what each wins.
   Placed PlaceWithout(const Evidence& evidence, std::size_t left_out) {
-    const bool whole = left_out == strategy_.rungs.size();
-    if (whole) won_.assign(strategy_.rungs.size(), 0);
+    const bool whole = left_out == losses_.size();
     Placed placed(evidence.model.node_count());
-    std::size_t before = 0;
+    const Clues clues =
+        ReadSources(evidence, strategy_.set,
+                    left_out < sources_ ? static_cast<WriterId>(left_out)
+                                        : WriterId::kFirstRung);
+    AcceptClues(clues, placed);
+    if (whole) {
+      won_.assign(losses_.size(), 0);
+      for (const NodeId node : evidence.model.Nodes()) {
+        const Clue* const clue = clues.Strongest(node);
+        if (clue != nullptr) ++won_[static_cast<std::size_t>(clue->from)];
+      }
+    }
     for (std::size_t i = 0; i < strategy_.rungs.size(); ++i) {
-      if (i == left_out) continue;
-      Climb(evidence, strategy_.rungs[i], placed);
-      if (!whole) continue;
-      const auto tagged = static_cast<std::size_t>(
-          std::count_if(placed.begin(), placed.end(),
-                        [](const Tag& tag) { return tag.tagged(); }));
-      won_[i] = tagged - before;
-      before = tagged;
+      if (sources_ + i == left_out) continue;
+      const auto accepted = Climb(evidence, strategy_.rungs[i], placed);
+      if (whole) won_[sources_ + i] = accepted.size();
     }
     return placed;
   }
@@ -134,8 +147,9 @@ class Ablation {
   }
 
   const Strategy& strategy_;
+  const std::size_t sources_;  // how many there are; then come the rungs
   std::vector<Loss> losses_;
-  std::vector<std::size_t> won_;  // by rung, in the file at hand
+  std::vector<std::size_t> won_;  // in the file at hand
   std::uint64_t files_ = 0;
   std::uint64_t nodes_ = 0;
   std::uint64_t rows_ = 0;

@@ -31,6 +31,7 @@
 #include "clues/recording/module_map.h"
 #include "command_line.h"
 #include "mapping/ladder/ladder.h"
+#include "mapping/ladder/sources.h"
 #include "onnx_tag/mapping.h"
 #include "onnx_tag/recording.h"
 #include "role_paths.h"
@@ -174,8 +175,9 @@ class Accuracy {
         kConfidenceNames[static_cast<std::size_t>(tag.confidence)])];
   }
 
-  // Each rung twice: what it wins in the ladder, and what it would say of
-  // every node that only parameters have placed, metadata and scopes hidden.
+  // Each source twice: what it wins, and all that it says. Each rung twice:
+  // what it wins, and what it would say of every node that parameters have not
+  // placed, metadata and scopes hidden.
   struct RungScore {
     Score wins;
     Score alone;
@@ -186,31 +188,45 @@ class Accuracy {
     const GraphFacts graph = GatherGraph(model);
     const Evidence evidence =
         GatherEvidence(graph, WantedBy(strategy, model, true, {}));
+    const Placed none(model.node_count());
     Placed hidden(model.node_count());
-    for (const Rung& rung : strategy.rungs) {
-      if (rung.name == "parameter") Climb(evidence, rung, hidden);
-    }
     Placed placed(model.node_count());
+    const Clues clues = ReadSources(evidence, strategy.set);
+    for (std::size_t i = 0; i < AllSources().size(); ++i) {
+      const auto from = static_cast<WriterId>(i);
+      Clues own(model.node_count());
+      ReadSource(evidence, from, own);
+      if (from == WriterId::kParameter) AcceptClues(own, hidden);
+      RungScore& score = ScoreFor(AllSources()[i].name);
+      const std::vector<Claim> alone = ClaimsFrom(own, from);
+      ScoreClaims(evidence, rows, alone, none, score.alone);
+      std::vector<Claim> wins;
+      for (const Clue& clue : clues.From(from)) {
+        if (clues.Strongest(clue.node) == &clue) {
+          wins.push_back(clues.AsClaim(clue));
+        }
+      }
+      ScoreClaims(evidence, rows, wins, none, score.wins);
+    }
+    AcceptClues(clues, placed);
     for (const Rung& rung : strategy.rungs) {
-      RungScore& score = RungFor(rung);
-      const std::vector<Claim> alone = rung.Propose(
-          evidence,
-          rung.name == "parameter" ? Placed(model.node_count()) : hidden);
-      ScoreClaims(evidence, rows, alone, nullptr, score.alone);
+      RungScore& score = ScoreFor(rung.name);
+      ScoreClaims(evidence, rows, rung.Propose(evidence, hidden), none,
+                  score.alone);
       const std::vector<Claim> claims = rung.Propose(evidence, placed);
-      ScoreClaims(evidence, rows, claims, &placed, score.wins);
+      ScoreClaims(evidence, rows, claims, placed, score.wins);
       Climb(evidence, rung, placed);
     }
     nodes_with_truth_ += rows.size();
   }
 
   void ScoreClaims(const Evidence& evidence, const std::vector<TruthRow>& rows,
-                   const std::vector<Claim>& claims, const Placed* placed,
+                   const std::vector<Claim>& claims, const Placed& placed,
                    Score& score) {
     IdVector<NodeId, const Claim*> first(evidence.model.node_count(), nullptr);
     for (const Claim& claim : claims) {
-      const bool open = placed == nullptr || !(*placed)[claim.node].tagged();
-      if (open && first[claim.node] == nullptr) first[claim.node] = &claim;
+      if (!placed[claim.node].tagged() && first[claim.node] == nullptr)
+        first[claim.node] = &claim;
     }
     for (const TruthRow& row : rows) {
       const Claim* claim = first[row.node];
@@ -221,11 +237,19 @@ class Accuracy {
     }
   }
 
-  RungScore& RungFor(const Rung& rung) {
-    for (auto& [name, score] : rungs_) {
-      if (name == rung.name) return score;
+  static std::vector<Claim> ClaimsFrom(const Clues& clues, WriterId from) {
+    std::vector<Claim> claims;
+    for (const Clue& clue : clues.From(from)) {
+      claims.push_back(clues.AsClaim(clue));
     }
-    return rungs_.emplace_back(std::string(rung.name), RungScore()).second;
+    return claims;
+  }
+
+  RungScore& ScoreFor(std::string_view writer) {
+    for (auto& [name, score] : rungs_) {
+      if (name == writer) return score;
+    }
+    return rungs_.emplace_back(std::string(writer), RungScore()).second;
   }
 
   // The columns that the tables share: shares of nodes, then how many of each

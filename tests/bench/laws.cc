@@ -44,7 +44,7 @@ Tagging Climbed(const Model& model, const MappingOptions& options) {
       GatherEvidence(graph, WantedBy(strategy, model, true, {}));
   Tagging tagging;
   tagging.tags.resize(model.node_count());
-  for (const Rung& rung : strategy.rungs) Climb(evidence, rung, tagging.tags);
+  PlaceAll(evidence, strategy, tagging.tags);
   tagging.origins = FindOrigins(evidence, tagging.tags);
   tagging.modules = evidence.modules;
   return tagging;

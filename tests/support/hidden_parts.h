@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/lists.h"
 #include "mapping/ladder/claim.h"
 
 namespace onnx_tag::test {
@@ -33,19 +34,15 @@ class HiddenParts {
   // `seen`: a set of EvidenceParts.
   HiddenParts(Evidence& evidence, unsigned seen) : seen_(seen) {
     const Model& model = evidence.model;
-    Hide<Claims>(kReadsRules, evidence.ruled, {});
-    Hide<Claims>(kReadsMetadata, evidence.metadata, {});
-    Hide<DialectFacts>(kReadsNames, evidence, {});
     Hide<ScopeFacts>(kReadsNames, evidence, NoScopes(model));
     Hide<bool>(kReadsNames, evidence.only_root_is_named, false);
-    Hide<Claims>(kReadsNames, evidence.returned, {});
     Hide<FunctionTable>(kReadsFunctions, evidence.functions,
                         {model, evidence.graph.calls});
     Hide<ParameterFacts>(kReadsParameters, evidence, NoParameters(model));
-    Hide<AttentionGuesses>(kReadsParameters, evidence.usual_attention, {});
-    Hide<RecordedFacts>(kReadsRecordings, evidence, {});
+    HideClues(kReadsRecordings, {WriterId::kRecordedPart}, evidence.said);
     Hide<KnownModules>(kReadsHierarchy, evidence.known, {});
-    Hide<Claims>(kReadsHierarchy, evidence.called, {});
+    HideClues(kReadsRecipes, {WriterId::kRecipe, WriterId::kLooseRecipe},
+              evidence.said);
     Hide<RecipeFacts>(kReadsRecipes, evidence, {});
     Hide<ExporterFacts>(kReadsExporter, evidence, {});
   }
@@ -56,12 +53,26 @@ class HiddenParts {
   HiddenParts& operator=(const HiddenParts&) = delete;
 
  private:
+  void HideClues(EvidenceParts part, const std::vector<WriterId>& writers,
+                 Clues& said) {
+    Clues others;
+    for (int i = 0; i < static_cast<int>(WriterId::kFirstRung); ++i) {
+      const auto from = static_cast<WriterId>(i);
+      if (IsAmong(from, writers)) continue;
+      for (const Clue& clue : said.From(from)) {
+        others.Add(from, said.AsClaim(clue));
+      }
+    }
+    Hide<Clues>(part, said, std::move(others));
+  }
+
   template <typename T>
   void Hide(EvidenceParts part, T& facts, T nothing) {
     if ((seen_ & part) != 0) return;
     auto hidden = std::make_shared<T>(std::move(facts));
     facts = std::move(nothing);
-    show_.push_back([&facts, hidden] { facts = std::move(*hidden); });
+    show_.insert(show_.begin(),
+                 [&facts, hidden] { facts = std::move(*hidden); });
   }
 
   unsigned seen_;

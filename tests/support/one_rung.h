@@ -1,5 +1,5 @@
-// One rung of the ladder on a small graph. The test gives the facts and the
-// nodes placed before the rung.
+// One source, or one rung of inference, on a small graph. The test gives the
+// facts and the nodes placed before.
 //
 //   OneRung graph;
 //   graph.Parameters({"net.0.weight"});
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "mapping/ladder/ladder.h"
+#include "mapping/ladder/sources.h"
 #include "support/hidden_parts.h"
 #include "support/model_builder.h"
 
@@ -144,9 +145,9 @@ class OneRung {
   }
 
  private:
-  std::vector<Claim> ClaimsOf(std::string_view rung) const {
+  std::vector<Claim> ClaimsOf(std::string_view name) const {
     for (const Rung& known : AllRungs()) {
-      if (known.name != rung) continue;
+      if (known.name != name) continue;
       std::vector<Claim> claims = known.propose(*evidence_, placed_);
       for (const Claim& claim : claims) {
         if (claim.confidence <= known.highest) continue;
@@ -154,7 +155,25 @@ class OneRung {
       }
       return claims;
     }
-    throw std::logic_error("no rung " + std::string(rung));
+    for (std::size_t i = 0; i < AllSources().size(); ++i) {
+      if (AllSources()[i].name != name) continue;
+      // What is placed is the word of a stronger kind.
+      clues_ = Clues(model_->node_count());
+      for (const NodeId node : model_->Nodes()) {
+        const Tag& tag = placed_[node];
+        if (!tag.tagged()) continue;
+        clues_.Add(WriterId::kFirstRung, EvidenceKind::kRule,
+                   {node, tag.module, tag.confidence, tag.source, ""});
+      }
+      const auto from = static_cast<WriterId>(i);
+      ReadSource(*evidence_, from, clues_);
+      std::vector<Claim> claims;
+      for (const Clue& clue : clues_.From(from)) {
+        claims.push_back(clues_.AsClaim(clue));
+      }
+      return claims;
+    }
+    throw std::logic_error("no rung " + std::string(name));
   }
   std::string Text(const Claim& claim) const {
     const std::string path(ShownPath(evidence_->modules.Path(claim.module)));
@@ -176,6 +195,7 @@ class OneRung {
   std::unique_ptr<const GraphFacts> graph_;
   std::unique_ptr<Evidence> evidence_;
   Placed placed_;
+  mutable Clues clues_;  // of the source that was asked last
 };
 
 }  // namespace onnx_tag::test

@@ -219,6 +219,7 @@ Result RunFilt(const FiltOptions& options, Terminal& terminal);
 struct ExplainOptions : TaggedModelOptions {
   std::string node;
   bool frames = false;  // all frames of the traceback
+  bool all = false;     // also what inference says of the node
 };
 Result RunExplain(const ExplainOptions& options, Terminal& terminal);
 

@@ -115,7 +115,7 @@ class ClassPlacer {
     }
   }
 
-  ClassClaims Run(RecordedFacts& recorded) {
+  ClassClaims Run(Clues& said) {
     if (known_.map != nullptr && known_.map->complete) ReadMap();
     if (!mapped_) Vote();
     for (const ScopeId id : AllIds<ScopeId>(scopes_.size())) {
@@ -125,14 +125,13 @@ class ClassPlacer {
         if (tree_.Class(top).empty()) tree_.SetClass(top, name);
       }
     }
-    std::erase_if(recorded.recorded,
-                  [&](const Claim& claim) { return Refutes(claim); });
+    said.TakeBack(WriterId::kRecorded,
+                  [&](const Clue& clue) { return Refutes(clue); });
     Label();
-    has_recording_ = !recorded.recorded.empty();
+    has_recording_ = !said.From(WriterId::kRecorded).empty();
     is_recorded_.resize(model_.node_count(), false);
-    for (const Claims* const list :
-         {&recorded.recorded, &recorded.recorded_parts}) {
-      for (const Claim& claim : *list) is_recorded_[claim.node] = true;
+    for (const WriterId from : {WriterId::kRecorded, WriterId::kRecordedPart}) {
+      for (const Clue& clue : said.From(from)) is_recorded_[clue.node] = true;
     }
     for (const NodeId node : model_.Nodes()) {
       if (scope_of_[node] != kNo<ScopeId> && HasPart(node)) {
@@ -246,10 +245,10 @@ class ClassPlacer {
     return kNo<ModuleId>;
   }
 
-  bool Refutes(const Claim& claim) const {
-    const ScopeId scope = scope_of_[claim.node];
+  bool Refutes(const Clue& clue) const {
+    const ScopeId scope = scope_of_[clue.node];
     return scope != kNo<ScopeId> && !tops_[scope].empty() &&
-           TopOf(scope, claim.module) == kNo<ModuleId>;
+           TopOf(scope, clue.module) == kNo<ModuleId>;
   }
 
   // Where several modules have one class path, nodes beside a parameter belong
@@ -435,10 +434,10 @@ ClassClaims PlaceClassScopes(const GraphFacts& graph,
                              const ScopeFacts& facts,
                              const IdVector<NodeId, ScopeId>& scope_of,
                              KnownModules& known, const PathsToPart& paths,
-                             RecordedFacts& recorded, ModuleTree& modules) {
+                             Clues& said, ModuleTree& modules) {
   if (scope_of.empty()) return {};
   return ClassPlacer(graph, parameters, facts, scope_of, known, paths, modules)
-      .Run(recorded);
+      .Run(said);
 }
 
 }  // namespace onnx_tag

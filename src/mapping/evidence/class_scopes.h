@@ -30,6 +30,6 @@ ClassClaims PlaceClassScopes(const GraphFacts& graph,
                              const ScopeFacts& facts,
                              const IdVector<NodeId, ScopeId>& scope_of,
                              KnownModules& known, const PathsToPart& paths,
-                             RecordedFacts& recorded, ModuleTree& modules);
+                             Clues& said, ModuleTree& modules);
 
 }  // namespace onnx_tag

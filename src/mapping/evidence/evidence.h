@@ -19,23 +19,13 @@
 #include "clues/parameters/parameters.h"
 #include "clues/recording/module_map.h"
 #include "core/graph/graph_facts.h"
+#include "mapping/clues/clues.h"
 #include "onnx_tag/hierarchy.h"
 #include "onnx_tag/ids.h"
 #include "onnx_tag/model.h"
 #include "onnx_tag/tagging.h"
 
 namespace onnx_tag {
-
-// What a source of knowledge says about one node.
-struct Claim {
-  NodeId node;
-  ModuleId module;
-  Confidence confidence;
-  Source source;
-  std::string_view because;  // a sentence for people
-};
-
-using Claims = std::vector<Claim>;
 
 struct Recording;  // onnx_tag/recording.h
 struct Rule;       // mapping/rules/rules.h
@@ -75,44 +65,15 @@ struct RecipeClasses {
   std::vector<std::string> names;  // the best first
 };
 
-// Each of the following types is the result of one step of GatherEvidence.
+// By node, in no order: where its recorded operation ran. Views of the
+// recording.
+using Tracebacks = std::vector<std::pair<NodeId, std::string_view>>;
 
-// The metadata of the dynamo exporter; by node.
-struct MetadataFacts {
-  Claims metadata;             // below certain: a rewriter merged several nodes
-  std::vector<Origin> folded;  // norms whose node holds another's weight
-};
-
-// Names of other producers.
-struct DialectFacts {
-  Claims named;                 // by node
-  std::vector<Origin> origins;  // by node
-};
-
-// Recordings: the operations of a run, then those of an FX graph.
-struct RecordedFacts {
-  Claims recorded;        // the main node of each operation
-  Claims recorded_parts;  // the other nodes that an operation became
-  // By node, in no order: where its operation ran. Views of the recording.
-  std::vector<std::pair<NodeId, std::string_view>> tracebacks;
-};
-
-// The recipe book.
+// What the recipe book says besides clues.
 struct RecipeFacts {
-  Claims recipes;  // by node
-  // By neighbours in the recording, or doubtful. Rules for norms and attention
-  // are better.
-  Claims loose_recipes;
-  std::shared_ptr<const std::deque<std::string>> recipe_reasons;
   std::vector<RecipeClasses> recipe_classes;
   // The whole file is a recording of its own framework, operation by operation.
   bool is_recorded = false;
-};
-
-// The user's rules; by node.
-struct RuleFacts {
-  Claims ruled;
-  std::vector<std::uint64_t> matches;  // by rule: its number of nodes
 };
 
 // The modules that run.
@@ -125,20 +86,12 @@ struct ModuleUses {
   ModuleId Callable(ModuleId module) const { return callable[module]; }
 };
 
-// By module of a norm: the usual module of the attention beside it, from
-// src/data/attention_names.txt.
-using AttentionGuesses = std::unordered_map<std::uint32_t, ModuleId>;
-
 // All facts. What several steps, rungs or layers take by itself is a type that
 // this one extends.
 struct Evidence : ExporterFacts,
                   ScopeFacts,
                   ParameterFacts,
-                  MetadataFacts,
-                  DialectFacts,
-                  RecordedFacts,
                   RecipeFacts,
-                  RuleFacts,
                   ModuleUses {
   explicit Evidence(const GraphFacts& facts)
       : model(facts.model), graph(facts), functions(model, facts.calls) {}
@@ -146,10 +99,13 @@ struct Evidence : ExporterFacts,
   const Model& model;
   const GraphFacts& graph;
   FunctionTable functions;  // local functions that still exist
-  Claims returned;          // by names of their results; by node
   KnownModules known;       // the user's hierarchy
-  Claims called;            // from the order of its calls
-  AttentionGuesses usual_attention;
+  // What sources wrote while the evidence was gathered. Each source has a
+  // writer of its own, and none reads another's but where a step says so.
+  Clues said;
+  std::vector<Origin> origins;  // that names and metadata tell
+  Tracebacks tracebacks;
+  std::vector<std::uint64_t> rule_matches;  // by rule: its number of nodes
   // Names and metadata contain only the root although weights have no names:
   // another framework's layers are not modules of torch.
   bool only_root_is_named = false;
@@ -212,31 +168,34 @@ struct ModuleEvidence {
 };
 
 // The steps of GatherEvidence. Each step adds the modules in its facts to
-// `modules`, and takes the results of other steps as arguments.
-// Finds the modules of the functions and their calls.
+// `modules`, writes its clues to `said`, and takes the results of other steps
+// as arguments. Finds the modules of the functions and their calls.
 void PlaceFunctions(const Model& model, const ScopeFacts& scopes,
                     const ParameterFacts& parameters, ModuleTree& modules,
                     FunctionTable& functions);
 // Files of torch 2.1 to 2.4 whose functions were inlined: the last node of a
 // module still makes a value with the module's name.
-Claims GatherReturned(const Model& model, ModuleTree& modules);
-MetadataFacts GatherMetadata(const GraphFacts& graph,
-                             const ParameterFacts& parameters,
-                             ModuleTree& modules);
+void GatherReturned(const Model& model, ModuleTree& modules, Clues& said);
+// Writes below certain where a rewriter merged several nodes. Returns the norms
+// whose node holds another's weight.
+std::vector<Origin> GatherMetadata(const GraphFacts& graph,
+                                   const ParameterFacts& parameters,
+                                   ModuleTree& modules, Clues& said);
 // Withdraws the trust in parameters whose consumers have metadata of different
 // modules: a tied tensor, or equal tensors that were merged.
-void DistrustShared(const Model& model, const MetadataFacts& metadata,
+void DistrustShared(const Model& model, const Clues& said,
                     ParameterFacts& parameters);
-DialectFacts GatherDialectNames(const Model& model,
-                                const ExporterFacts& exporter,
-                                const ParameterFacts& parameters,
-                                ModuleTree& modules);
+// Names of other producers. Returns the further modules in such a name.
+std::vector<Origin> GatherDialectNames(const Model& model,
+                                       const ExporterFacts& exporter,
+                                       const ParameterFacts& parameters,
+                                       ModuleTree& modules, Clues& said);
 // What the file says of its nodes, as anchors for a recording.
 class FileModules {
  public:
   FileModules() = default;  // says nothing
   FileModules(const GraphFacts& graph, const ScopeFacts& scopes,
-              const ParameterFacts& parameters, const MetadataFacts& metadata,
+              const ParameterFacts& parameters, const Clues& said,
               const ModuleTree& modules);
 
   // By node: the path of its module; null: the file does not say it.
@@ -252,25 +211,25 @@ class FileModules {
 };
 // `anchors` may be empty. With them, the recordings are further evidence, laid
 // along the nodes whose modules the file says.
-RecordedFacts GatherRecordings(const GraphFacts& graph, const Recording* trace,
-                               const Recording* fx, const FileModules& anchors,
-                               ModuleTree& modules);
-// What the order of calls in the user's hierarchy says; empty if it has none.
-Claims GatherCalls(const GraphFacts& graph, hierarchy::Dialect dialect,
-                   const FileModules& anchors, const KnownModules& known,
-                   ModuleTree& modules);
-// Empty if the hierarchy has no calls or no shapes.
+Tracebacks GatherRecordings(const GraphFacts& graph, const Recording* trace,
+                            const Recording* fx, const FileModules& anchors,
+                            ModuleTree& modules, Clues& said);
+// What the order of calls in the user's hierarchy says; nothing if it has none.
+void GatherCalls(const GraphFacts& graph, hierarchy::Dialect dialect,
+                 const FileModules& anchors, const KnownModules& known,
+                 ModuleTree& modules, Clues& said);
+// Empty if the hierarchy has no calls or no shapes. Uses recorded operations,
+// and where there are none the order of calls.
 WeightNames NameWeights(const GraphFacts& graph,
                         const ParameterFacts& parameters,
-                        const KnownModules& known, const Claims& called,
+                        const KnownModules& known, const Clues& said,
                         const FileModules& anchors, const ModuleTree& modules);
 // The facts that a hierarchy is compared with.
 struct HierarchyInputs {
   const GraphFacts& graph;
   const ScopeFacts& scopes;
   const ParameterFacts& parameters;
-  const MetadataFacts& metadata;
-  const RecordedFacts& recorded;
+  const Clues& said;  // metadata and recordings
 };
 KnownModules FitHierarchy(const HierarchyInputs& file,
                           std::shared_ptr<const ModuleMap> map,
@@ -288,14 +247,17 @@ std::optional<std::uint32_t> ItemNumber(std::string_view atom);
 // Adds the items without parameters between known items, and those that may
 // follow the last or precede the first.
 void AddMissingNumbers(ModuleTree& tree);
-AttentionGuesses GuessAttentionNames(const ParameterFacts& parameters,
-                                     ModuleTree& modules);
-// Empty if there is no book, or if names are sufficient. `named_otherwise`:
-// nodes that metadata and names of results place.
+// Adds the usual module of the attention beside each norm, from
+// src/data/attention_names.txt.
+void AddUsualAttention(const ParameterFacts& parameters, ModuleTree& modules);
+// That module; kNo if the norm's name tells none.
+ModuleId UsualAttention(const ParameterFacts& parameters,
+                        const ModuleTree& modules, ModuleId norm);
+// Empty if there is no book, or if names are sufficient.
 RecipeFacts GatherRecipes(const GraphFacts& graph,
                           const ExporterFacts& exporter,
-                          const ScopeFacts& scopes, std::size_t named_otherwise,
-                          const recipes::Book* book, ModuleTree& modules);
+                          const ScopeFacts& scopes, const recipes::Book* book,
+                          ModuleTree& modules, Clues& said);
 using Captures = std::vector<std::string_view>;
 // Which nodes a rule of the user is about: whether the conditions on the node
 // itself are true, all but that on its module. `captures` are in the order of
@@ -304,8 +266,11 @@ bool HoldsForNode(const Rule& rule, const Model& model,
                   const ParameterFacts& parameters, NodeId node,
                   Captures& captures);
 // The modules in rules without a condition on the module. `rules` may be null.
-RuleFacts GatherRules(const Model& model, const ParameterFacts& parameters,
-                      const Rules* rules, ModuleTree& modules);
+// Returns by rule its number of nodes.
+std::vector<std::uint64_t> GatherRules(const Model& model,
+                                       const ParameterFacts& parameters,
+                                       const Rules* rules, ModuleTree& modules,
+                                       Clues& said);
 ModuleUses DescribeModules(const ModuleTree& tree, const ScopeTable& scopes,
                            const ParameterFacts& parameters,
                            const KnownModules& known);

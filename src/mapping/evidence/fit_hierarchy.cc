@@ -106,12 +106,11 @@ std::vector<ModuleId> NamedModules(const HierarchyInputs& file,
   for (const Parameter& parameter : file.parameters.parameters) {
     if (parameter.uses > 0) named[Index(parameter.module)] = true;
   }
-  for (const Claim& fact : file.metadata.metadata) {
-    named[Index(fact.module)] = true;
-  }
-  for (const auto* const facts :
-       {&file.recorded.recorded, &file.recorded.recorded_parts}) {
-    for (const Claim& fact : *facts) named[Index(fact.module)] = true;
+  for (const WriterId from :
+       {WriterId::kMetadata, WriterId::kRecorded, WriterId::kRecordedPart}) {
+    for (const Clue& clue : file.said.From(from)) {
+      named[Index(clue.module)] = true;
+    }
   }
   std::vector<ModuleId> modules;
   for (const ModuleId id : AllIds<ModuleId>(named.size())) {

@@ -24,11 +24,11 @@ namespace {
 bool IsOnlyRootNamed(const Evidence& evidence) {
   if (evidence.names != nullptr || evidence.scopes.size() > 1 ||
       !evidence.parameters.empty() ||
-      (evidence.metadata.empty() &&
+      (evidence.said.From(WriterId::kMetadata).empty() &&
        evidence.dialect != hierarchy::Dialect::kTorchScript)) {
     return false;
   }
-  for (const Claim& fact : evidence.metadata) {
+  for (const Clue& fact : evidence.said.From(WriterId::kMetadata)) {
     if (fact.module != ModuleTree::kRoot) return false;
   }
   const std::vector<Initializer>& tensors = evidence.model.initializers();
@@ -67,6 +67,8 @@ KnownModules FitOrLeave(const HierarchyInputs& file, const WantedFacts& wanted,
   }
 }
 
+constexpr auto kAll = [](const Clue&) { return true; };
+
 void Forget(ScopeFacts& scopes) {
   for (auto* const found : {&scopes.node_scope, &scopes.value_scope}) {
     for (ScopeId& scope : *found) scope = kNo<ScopeId>;
@@ -77,13 +79,27 @@ void Forget(ScopeFacts& scopes) {
 // The recipe book knows attributes that a class alone does not say.
 void AddClassClaims(ClassClaims classes, Evidence& evidence) {
   if (classes.named.empty() && classes.unnamed.empty()) return;
+  Clues& said = evidence.said;
   IdVector<NodeId, bool> known(evidence.model.node_count(), false);
-  for (const Claim& claim : evidence.recipes) known[claim.node] = true;
-  evidence.named = std::move(classes.named);
+  for (const Clue& clue : said.From(WriterId::kRecipe)) known[clue.node] = true;
   for (const Claim& claim : classes.unnamed) {
-    if (!known[claim.node]) evidence.named.push_back(claim);
+    if (!known[claim.node]) classes.named.push_back(claim);
   }
-  SortBy(evidence.named, &Claim::node);
+  said.TakeBack(WriterId::kDialect, kAll);
+  for (const Claim& claim : classes.named) said.Add(WriterId::kDialect, claim);
+}
+
+// Recorded operations say more than the order of the calls, but for the layers
+// that tools have moved.
+void KeepCallsOfMovedLayers(const Model& model, Clues& said) {
+  if (said.From(WriterId::kRecorded).empty()) return;
+  IdVector<NodeId, bool> is_recorded(model.node_count(), false);
+  for (const WriterId from : {WriterId::kRecorded, WriterId::kRecordedPart}) {
+    for (const Clue& clue : said.From(from)) is_recorded[clue.node] = true;
+  }
+  said.TakeBack(WriterId::kCalled, [&](const Clue& clue) {
+    return is_recorded[clue.node] && !ReadsMatrix(model, clue.node);
+  });
 }
 
 }  // namespace
@@ -95,80 +111,68 @@ Evidence GatherEvidence(const GraphFacts& graph, const WantedFacts& wanted) {
   ExporterFacts& exporter = evidence;
   ScopeFacts& scopes = evidence;
   ParameterFacts& parameters = evidence;
-  MetadataFacts& metadata = evidence;
-  RecordedFacts& recorded = evidence;
+  Clues& said = evidence.said;
   exporter = RecognizeExporter(model);
   scopes = GatherScopes(graph, exporter);
   parameters =
       GatherParameters(graph, exporter, scopes, evidence.functions, modules);
   PlaceFunctions(model, scopes, parameters, modules, evidence.functions);
-  evidence.returned = GatherReturned(model, modules);
-  metadata = GatherMetadata(graph, parameters, modules);
-  DistrustShared(model, metadata, parameters);
-  static_cast<DialectFacts&>(evidence) =
-      GatherDialectNames(model, exporter, parameters, modules);
+  GatherReturned(model, modules, said);
+  const std::vector<Origin> folded =
+      GatherMetadata(graph, parameters, modules, said);
+  DistrustShared(model, said, parameters);
+  evidence.origins =
+      GatherDialectNames(model, exporter, parameters, modules, said);
+  evidence.origins.insert(evidence.origins.end(), folded.begin(), folded.end());
   const IdVector<NodeId, ScopeId> class_scopes =
       TakeClassScopes(parameters, wanted.hierarchy != nullptr, modules, scopes);
   evidence.only_root_is_named = IsOnlyRootNamed(evidence);
   if (evidence.only_root_is_named) {
     Forget(scopes);
-    metadata.metadata.clear();
+    said.TakeBack(WriterId::kMetadata, kAll);
   }
   if (!wanted.anchored) {
-    recorded = GatherRecordings(graph, wanted.trace, wanted.fx, {}, modules);
+    evidence.tracebacks =
+        GatherRecordings(graph, wanted.trace, wanted.fx, {}, modules, said);
   }
   // The recorded modules must be in the hierarchy, too.
-  evidence.known = FitOrLeave({graph, scopes, parameters, metadata, recorded},
-                              wanted, modules);
+  evidence.known =
+      FitOrLeave({graph, scopes, parameters, said}, wanted, modules);
   scopes = AlignScopes(graph, parameters, std::move(scopes), evidence.known,
                        modules);
   FileModules anchors;
   const bool has_calls =
       evidence.known.map != nullptr && !evidence.known.map->calls.empty();
   if (wanted.anchored || has_calls) {
-    anchors = FileModules(graph, scopes, parameters, metadata, modules);
+    anchors = FileModules(graph, scopes, parameters, said, modules);
   }
   if (wanted.anchored) {
-    recorded =
-        GatherRecordings(graph, wanted.trace, wanted.fx, anchors, modules);
+    evidence.tracebacks = GatherRecordings(graph, wanted.trace, wanted.fx,
+                                           anchors, modules, said);
   }
-  evidence.called =
-      GatherCalls(graph, exporter.dialect, anchors, evidence.known, modules);
-  Claims found = evidence.called;
-  if (!recorded.recorded.empty()) {
-    found = recorded.recorded;
-    found.insert(found.end(), recorded.recorded_parts.begin(),
-                 recorded.recorded_parts.end());
-    // Recorded operations say more than the order of the calls, but for the
-    // layers that tools have moved.
-    IdVector<NodeId, bool> is_recorded(model.node_count(), false);
-    for (const Claim& claim : found) is_recorded[claim.node] = true;
-    std::erase_if(evidence.called, [&](const Claim& claim) {
-      return is_recorded[claim.node] && !ReadsMatrix(model, claim.node);
-    });
-  }
-  if (WeightNames names = NameWeights(graph, parameters, evidence.known, found,
+  GatherCalls(graph, exporter.dialect, anchors, evidence.known, modules, said);
+  KeepCallsOfMovedLayers(model, said);
+  if (WeightNames names = NameWeights(graph, parameters, evidence.known, said,
                                       anchors, modules);
       !names.empty()) {
     parameters = GatherParameters(graph, exporter, scopes, evidence.functions,
                                   modules, std::move(names));
-    DistrustShared(model, metadata, parameters);
+    DistrustShared(model, said, parameters);
   }
-  evidence.usual_attention = GuessAttentionNames(parameters, modules);
+  AddUsualAttention(parameters, modules);
   AddMissingNumbers(modules);
-  static_cast<RecipeFacts&>(evidence) = GatherRecipes(
-      graph, exporter, scopes,
-      metadata.metadata.size() + evidence.returned.size(), wanted.book, modules);
+  static_cast<RecipeFacts&>(evidence) =
+      GatherRecipes(graph, exporter, scopes, wanted.book, modules, said);
   AddClassClaims(
       PlaceClassScopes(graph, parameters, scopes, class_scopes, evidence.known,
-                       wanted.paths_to_part, recorded, modules),
+                       wanted.paths_to_part, said, modules),
       evidence);
   // Metadata says more than such names.
   if (!class_scopes.empty() && !hierarchy::IsDynamo(exporter.dialect)) {
     exporter.dialect = hierarchy::Dialect::kClassPath;
   }
-  static_cast<RuleFacts&>(evidence) =
-      GatherRules(model, parameters, wanted.rules, modules);
+  evidence.rule_matches =
+      GatherRules(model, parameters, wanted.rules, modules, said);
   static_cast<ModuleUses&>(evidence) =
       DescribeModules(modules, scopes.scopes, parameters, evidence.known);
   return evidence;
@@ -252,23 +256,39 @@ void AddMissingNumbers(ModuleTree& tree) {
 
 // In models without biases and scopes, the attention has no name. The name of
 // the preceding norm gives the usual name of the attention.
-AttentionGuesses GuessAttentionNames(const ParameterFacts& parameters,
-                                     ModuleTree& modules) {
-  AttentionGuesses guesses;
-  std::unordered_map<std::string_view, std::string_view> usual;
+namespace {
+
+std::string_view UsualName(std::string_view norm) {
   for (const std::string_view line : Split(kAttentionNames, '\n')) {
-    const std::vector<std::string_view> words = Split(line, ' ');
-    if (words.size() >= 2) usual.emplace(words[0], words[1]);
+    const std::size_t space = line.find(' ');
+    if (space == std::string_view::npos || line.substr(0, space) != norm) {
+      continue;
+    }
+    const std::string_view name = line.substr(space + 1);
+    return name.substr(0, name.find(' '));
   }
+  return {};
+}
+
+}  // namespace
+
+void AddUsualAttention(const ParameterFacts& parameters, ModuleTree& modules) {
   for (const Parameter& parameter : parameters.parameters) {
     const ModuleId norm = parameter.module;
     if (norm == ModuleTree::kRoot) continue;
-    const auto at = usual.find(modules.Atom(norm));
-    if (at == usual.end()) continue;
-    guesses.emplace(static_cast<std::uint32_t>(norm),
-                    modules.Child(modules.Parent(norm), at->second));
+    const std::string_view name = UsualName(modules.Atom(norm));
+    if (!name.empty()) modules.Child(modules.Parent(norm), name);
   }
-  return guesses;
+}
+
+ModuleId UsualAttention(const ParameterFacts& parameters,
+                        const ModuleTree& modules, ModuleId norm) {
+  if (norm == ModuleTree::kRoot || !parameters.HasParameterAt(norm)) {
+    return kNo<ModuleId>;
+  }
+  const std::string_view name = UsualName(modules.Atom(norm));
+  return name.empty() ? kNo<ModuleId>
+                      : modules.FindChild(modules.Parent(norm), name);
 }
 
 namespace {

@@ -66,11 +66,11 @@ ModuleId WeightOwner(const GraphFacts& graph, const ParameterFacts& parameters,
 
 }  // namespace
 
-MetadataFacts GatherMetadata(const GraphFacts& graph,
-                             const ParameterFacts& parameters,
-                             ModuleTree& modules) {
+std::vector<Origin> GatherMetadata(const GraphFacts& graph,
+                                   const ParameterFacts& parameters,
+                                   ModuleTree& modules, Clues& said) {
   const Model& model = graph.model;
-  MetadataFacts facts;
+  std::vector<Origin> folded;
   for (const NodeId node : model.Nodes()) {
     if (model[node].metadata_count == 0) continue;
     const hierarchy::MetadataScope scope = ReadScopes(model, node);
@@ -89,26 +89,26 @@ MetadataFacts GatherMetadata(const GraphFacts& graph,
     const ModuleId owner =
         merged || norm ? WeightOwner(graph, parameters, modules, node, module)
                        : module;
-    if (owner != module) facts.folded.push_back({node, module});
+    if (owner != module) folded.push_back({node, module});
     const bool sure = !merged && owner == module;
-    facts.metadata.push_back(
+    said.Add(
+        WriterId::kMetadata,
         {node, owner, sure ? Confidence::kCertain : Confidence::kHigh,
          Source::kMetadata,
          sure ? "the exporter recorded it in the node's metadata"
               : "the exporter recorded it; a rewriter merged several nodes "
                 "into this one"});
   }
-  return facts;
+  return folded;
 }
 
-void DistrustShared(const Model& model, const MetadataFacts& metadata,
+void DistrustShared(const Model& model, const Clues& said,
                     ParameterFacts& parameters) {
   IdVector<ParameterId, ModuleId> readers(parameters.parameters.size(),
                                           kNo<ModuleId>);
-  for (const Claim& fact : metadata.metadata) {
+  for (const Clue& fact : said.From(WriterId::kMetadata)) {
     // A merged node has the metadata of one of its parts.
-    if (fact.confidence < Confidence::kCertain ||
-        parameters.is_carrier[fact.node]) {
+    if (fact.level < Confidence::kCertain || parameters.is_carrier[fact.node]) {
       continue;
     }
     for (const ValueId input : model.Inputs(fact.node)) {
@@ -122,27 +122,27 @@ void DistrustShared(const Model& model, const MetadataFacts& metadata,
 }
 
 // The modules in names of dialects with their own rules.
-DialectFacts GatherDialectNames(const Model& model,
-                                const ExporterFacts& exporter,
-                                const ParameterFacts& parameters,
-                                ModuleTree& modules) {
-  DialectFacts facts;
-  if (exporter.names == nullptr) return facts;
+std::vector<Origin> GatherDialectNames(const Model& model,
+                                       const ExporterFacts& exporter,
+                                       const ParameterFacts& parameters,
+                                       ModuleTree& modules, Clues& said) {
+  std::vector<Origin> origins;
+  if (exporter.names == nullptr) return origins;
   for (const NodeId node : model.Nodes()) {
     const std::optional<NamedModule> named = exporter.names->OfNode(node);
     if (!named || !hierarchy::IsCrediblePath(named->module)) continue;
     const ModuleId module = modules.Add(named->module);
-    facts.named.push_back({node, module, named->confidence,
-                           parameters.Proves(model, node, module)
-                               ? Source::kScopeAndParameter
-                               : Source::kScope,
-                           named->because});
+    said.Add(WriterId::kDialect, {node, module, named->confidence,
+                                  parameters.Proves(model, node, module)
+                                      ? Source::kScopeAndParameter
+                                      : Source::kScope,
+                                  named->because});
     for (const std::string& origin : named->origins) {
       if (!hierarchy::IsCrediblePath(origin)) continue;
-      facts.origins.push_back({node, modules.Add(origin)});
+      origins.push_back({node, modules.Add(origin)});
     }
   }
-  return facts;
+  return origins;
 }
 
 namespace {
@@ -164,11 +164,10 @@ std::string_view ModuleInResult(std::string_view value) {
 
 }  // namespace
 
-Claims GatherReturned(const Model& model, ModuleTree& modules) {
+void GatherReturned(const Model& model, ModuleTree& modules, Clues& said) {
   // Fewer than this may be names of operations that look like modules.
   constexpr std::size_t kFewest = 3;
-  Claims claims;
-  if (modules.size() == 1) return claims;
+  if (modules.size() == 1) return;
   std::optional<MangledNames> names;
   std::size_t deep = 0;
   for (const NodeId node : model.Nodes()) {
@@ -184,13 +183,15 @@ Claims GatherReturned(const Model& model, ModuleTree& modules) {
         continue;
       }
       if (modules.Depth(module) >= 2) ++deep;
-      claims.push_back({node, module, Confidence::kMedium, Source::kValueName,
-                        "its result has the name of this module"});
+      said.Add(WriterId::kReturned,
+               {node, module, Confidence::kMedium, Source::kValueName,
+                "its result has the name of this module"});
       break;
     }
   }
-  if (deep < kFewest) claims.clear();
-  return claims;
+  if (deep < kFewest) {
+    said.TakeBack(WriterId::kReturned, [](const Clue&) { return true; });
+  }
 }
 
 namespace {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <optional>
 
 #include "base/text.h"
@@ -35,9 +34,13 @@ bool IsNamed(const ScopeFacts& scopes, NodeId node) {
 }
 
 bool NamesSayEnough(const GraphFacts& facts, const ExporterFacts& exporter,
-                    const ScopeFacts& scopes, std::size_t named) {
+                    const ScopeFacts& scopes, const Clues& said) {
   const Model& model = facts.model;
   if (exporter.names != nullptr) return true;  // a dialect with its own rules
+  std::size_t named = 0;
+  for (const WriterId from : {WriterId::kMetadata, WriterId::kReturned}) {
+    for (const Clue& clue : said.From(from)) named += clue.node != kNo<NodeId>;
+  }
   std::size_t nodes = 0;
   std::size_t products = 0;  // of dynamic quantization
   std::size_t named_products = 0;
@@ -126,26 +129,27 @@ Confidence LevelOf(const BookAnswer& answer, bool is_part,
 // The sentences of one answer; each is written once.
 class Reasons {
  public:
-  Reasons(const BookAnswer& answer, std::deque<std::string>& all)
-      : answer_(answer), all_(all) {}
+  explicit Reasons(const BookAnswer& answer) : answer_(answer) {}
 
+  // Valid until the next call.
   std::string_view For(std::string_view because) {
     for (const auto& [known, reason] : mine_) {
       if (known == because) return reason;
     }
-    all_.push_back(fmt::format(
-        "the file matches the recipe {} with a fit of {:.2f}, and has {}; in "
-        "the recipe this module {}",
-        // Equal names add to the fit.
-        answer_.recipe, std::min(answer_.fit, 1.0),
-        Count(answer_.anchors, "named parameter"), because));
-    return mine_.emplace_back(because, all_.back()).second;
+    mine_.emplace_back(
+        because,
+        fmt::format("the file matches the recipe {} with a fit of {:.2f}, and "
+                    "has {}; in "
+                    "the recipe this module {}",
+                    // Equal names add to the fit.
+                    answer_.recipe, std::min(answer_.fit, 1.0),
+                    Count(answer_.anchors, "named parameter"), because));
+    return mine_.back().second;
   }
 
  private:
   const BookAnswer& answer_;
-  std::deque<std::string>& all_;
-  std::vector<std::pair<std::string_view, std::string_view>> mine_;
+  std::vector<std::pair<std::string_view, std::string>> mine_;
 };
 
 // The bodies of branches and loops that contain a model, such as decoders
@@ -170,9 +174,9 @@ std::vector<GraphId> LargeBodies(const Model& model) {
 
 // Adds the answer of a recording, for the whole file or for a part.
 void Add(const BookAnswer& answer, bool is_part, ModuleTree& modules,
-         RecipeFacts& facts, std::deque<std::string>& reasons) {
+         RecipeFacts& facts, Clues& said) {
   if (answer.recipe.empty()) return;
-  Reasons sentences(answer, reasons);
+  Reasons sentences(answer);
   for (const NodeAnswer& node : answer.nodes) {
     const Confidence level = LevelOf(answer, is_part, node);
     // Doubtful answers come after the general rules, which recognise norms and
@@ -180,9 +184,9 @@ void Add(const BookAnswer& answer, bool is_part, ModuleTree& modules,
     const bool firm = !answer.roles_only &&
                       node.confidence >= Confidence::kMedium &&
                       (level > Confidence::kLow || answer.nameless);
-    (firm ? facts.recipes : facts.loose_recipes)
-        .push_back({node.node, modules.Add(node.path), level,
-                    Source::kOperation, sentences.For(node.because)});
+    said.Add(firm ? WriterId::kRecipe : WriterId::kLooseRecipe,
+             {node.node, modules.Add(node.path), level, Source::kOperation,
+              sentences.For(node.because)});
   }
   if (is_part && answer.fit < kLikeProgram) return;
   // Similar families run the same program with other class names.
@@ -206,11 +210,10 @@ void Add(const BookAnswer& answer, bool is_part, ModuleTree& modules,
 
 RecipeFacts GatherRecipes(const GraphFacts& graph,
                           const ExporterFacts& exporter,
-                          const ScopeFacts& scopes, std::size_t named_otherwise,
-                          const recipes::Book* book, ModuleTree& modules) {
+                          const ScopeFacts& scopes, const recipes::Book* book,
+                          ModuleTree& modules, Clues& said) {
   RecipeFacts facts;
-  if (book == nullptr ||
-      NamesSayEnough(graph, exporter, scopes, named_otherwise) ||
+  if (book == nullptr || NamesSayEnough(graph, exporter, scopes, said) ||
       (exporter.other_framework && !exporter.paddle)) {
     return facts;
   }
@@ -232,14 +235,12 @@ RecipeFacts GatherRecipes(const GraphFacts& graph,
                   [](const BookAnswer& answer) { return answer.beyond > 0; });
     if (answers.empty()) return facts;
   }
-  auto reasons = std::make_shared<std::deque<std::string>>();
   for (const BookAnswer& answer : answers) {
     for (const BookAnswer& part : answer.parts) {
-      Add(part, true, modules, facts, *reasons);
+      Add(part, true, modules, facts, said);
     }
-    Add(answer, false, modules, facts, *reasons);
+    Add(answer, false, modules, facts, said);
   }
-  facts.recipe_reasons = std::move(reasons);
   return facts;
 }
 

@@ -71,8 +71,7 @@ Confidence MostConfidence(double share) {
 }  // namespace
 
 FileModules::FileModules(const GraphFacts& graph, const ScopeFacts& scopes,
-                         const ParameterFacts& parameters,
-                         const MetadataFacts& metadata,
+                         const ParameterFacts& parameters, const Clues& said,
                          const ModuleTree& modules)
     : paths_(modules.size()), of_node_(graph.model.node_count(), nullptr) {
   for (const ModuleId id : AllIds<ModuleId>(paths_.size())) {
@@ -98,13 +97,15 @@ FileModules::FileModules(const GraphFacts& graph, const ScopeFacts& scopes,
       if (of_node_[Index(node)] == nullptr) of_node_[Index(node)] = owner;
     }
   }
-  for (const Claim& fact : metadata.metadata) Set(fact.node, fact.module);
+  for (const Clue& fact : said.From(WriterId::kMetadata)) {
+    Set(fact.node, fact.module);
+  }
 }
 
-RecordedFacts GatherRecordings(const GraphFacts& graph, const Recording* trace,
-                               const Recording* fx, const FileModules& anchors,
-                               ModuleTree& modules) {
-  RecordedFacts facts;
+Tracebacks GatherRecordings(const GraphFacts& graph, const Recording* trace,
+                            const Recording* fx, const FileModules& anchors,
+                            ModuleTree& modules, Clues& said) {
+  Tracebacks tracebacks;
   const auto add = [&](const RecordedProgram& program, const Recording& from,
                        Source source) {
     const Projection projection =
@@ -112,19 +113,20 @@ RecordedFacts GatherRecordings(const GraphFacts& graph, const Recording* trace,
     CheckShare(projection, from.file);
     const Confidence most = MostConfidence(projection.file_share);
     for (const ProjectedNode& node : projection.nodes) {
-      (node.confidence == Confidence::kCertain ? facts.recorded
-                                               : facts.recorded_parts)
-          .push_back({node.node, modules.Add(node.module),
-                      std::min(node.confidence, most), source, node.because});
+      said.Add(node.confidence == Confidence::kCertain
+                   ? WriterId::kRecorded
+                   : WriterId::kRecordedPart,
+               {node.node, modules.Add(node.module),
+                std::min(node.confidence, most), source, node.because});
       const std::string_view traceback = from.Traceback(node.traceback);
       if (!traceback.empty()) {
-        facts.tracebacks.emplace_back(node.node, traceback);
+        tracebacks.emplace_back(node.node, traceback);
       }
     }
   };
   if (trace != nullptr) add(trace->trace, *trace, Source::kTrace);
   if (fx != nullptr) add(fx->fx, *fx, Source::kFx);
-  return facts;
+  return tracebacks;
 }
 
 namespace {
@@ -197,18 +199,17 @@ class Calls {
 
 }  // namespace
 
-Claims GatherCalls(const GraphFacts& graph, hierarchy::Dialect dialect,
-                   const FileModules& anchors, const KnownModules& known,
-                   ModuleTree& modules) {
-  Claims claims;
-  if (known.map == nullptr || known.map->calls.empty()) return claims;
+void GatherCalls(const GraphFacts& graph, hierarchy::Dialect dialect,
+                 const FileModules& anchors, const KnownModules& known,
+                 ModuleTree& modules, Clues& said) {
+  if (known.map == nullptr || known.map->calls.empty()) return;
   const std::vector<CalledModule> calls = Calls(known, modules, dialect).Make();
   for (const ProjectedNode& node :
        ProjectCalls(graph, calls, anchors.of_node()).nodes) {
-    claims.push_back({node.node, modules.Add(node.module), node.confidence,
-                      Source::kHierarchy, node.because});
+    said.Add(WriterId::kCalled,
+             {node.node, modules.Add(node.module), node.confidence,
+              Source::kHierarchy, node.because});
   }
-  return claims;
 }
 
 // Names the weights of a file by the user's hierarchy.
@@ -227,7 +228,7 @@ using CallIndex = std::size_t;
 class WeightNamer {
  public:
   WeightNamer(const GraphFacts& graph, const ParameterFacts& parameters,
-              const KnownModules& known, const Claims& called,
+              const KnownModules& known, const Clues& said,
               const FileModules& anchors, const ModuleTree& modules)
       : graph_(graph),
         model_(graph.model),
@@ -236,7 +237,7 @@ class WeightNamer {
         map_(*known.map),
         modules_(modules),
         found_(model_.node_count(), kNo<ModuleId>) {
-    for (const Claim& claim : called) found_[claim.node] = claim.module;
+    FindClues(said);
     // What the file says counts more.
     for (const NodeId node : model_.Nodes()) {
       const std::string* const path = anchors.of_node()[Index(node)];
@@ -273,6 +274,19 @@ class WeightNamer {
     CallIndex before = 0;  // the first that is found behind it
     bool named = false;
   };
+
+  // Recorded operations say more than the order of the calls.
+  void FindClues(const Clues& said) {
+    const auto find = [&](WriterId from) {
+      for (const Clue& clue : said.From(from)) found_[clue.node] = clue.module;
+    };
+    if (said.From(WriterId::kRecorded).empty()) {
+      find(WriterId::kCalled);
+    } else {
+      find(WriterId::kRecorded);
+      find(WriterId::kRecordedPart);
+    }
+  }
 
   // The parameters of all modules. A module that is never called lends them to
   // the module around it.
@@ -551,10 +565,10 @@ class WeightNamer {
 
 WeightNames NameWeights(const GraphFacts& graph,
                         const ParameterFacts& parameters,
-                        const KnownModules& known, const Claims& called,
+                        const KnownModules& known, const Clues& said,
                         const FileModules& anchors, const ModuleTree& modules) {
   if (known.map == nullptr || known.map->calls.empty()) return {};
-  return WeightNamer(graph, parameters, known, called, anchors, modules).Run();
+  return WeightNamer(graph, parameters, known, said, anchors, modules).Run();
 }
 
 }  // namespace onnx_tag

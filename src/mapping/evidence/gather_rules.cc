@@ -53,25 +53,27 @@ bool HoldsForNode(const Rule& rule, const Model& model,
          HoldsForParameter(rule, model, parameters, node, captures);
 }
 
-RuleFacts GatherRules(const Model& model, const ParameterFacts& parameters,
-                      const Rules* rules, ModuleTree& modules) {
-  RuleFacts facts;
-  if (rules == nullptr) return facts;
-  facts.matches.resize(rules->rules.size(), 0);
+std::vector<std::uint64_t> GatherRules(const Model& model,
+                                       const ParameterFacts& parameters,
+                                       const Rules* rules, ModuleTree& modules,
+                                       Clues& said) {
+  std::vector<std::uint64_t> matches;
+  if (rules == nullptr) return matches;
+  matches.resize(rules->rules.size(), 0);
   for (const NodeId node : model.Nodes()) {
     for (std::size_t i = 0; i < rules->rules.size(); ++i) {
       const Rule& rule = rules->rules[i];
       if (rule.module || !rule.gives_module) continue;
       Captures captures;
       if (!HoldsForNode(rule, model, parameters, node, captures)) continue;
-      ++facts.matches[i];
-      facts.ruled.push_back(
-          {node, modules.Add(FillIn(*rule.gives_module, captures)),
-           Confidence::kCertain, Source::kRule, rule.because});
+      ++matches[i];
+      said.Add(WriterId::kRule,
+               {node, modules.Add(FillIn(*rule.gives_module, captures)),
+                Confidence::kCertain, Source::kRule, rule.because});
       break;
     }
   }
-  return facts;
+  return matches;
 }
 
 }  // namespace onnx_tag

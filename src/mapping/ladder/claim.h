@@ -1,4 +1,5 @@
-// What a rung is: a function from evidence and accepted tags to claims.
+// What a rung of inference is: a function from evidence and accepted tags to
+// claims on open nodes.
 #pragma once
 
 #include <array>
@@ -39,23 +40,25 @@ enum StrategySet : std::uint8_t {
   kInserted = 16,
   kNearby = 32,
 };
+constexpr unsigned kInference = kEnhancedSemantic;
+constexpr unsigned kDirect = kInference | kUsageBased;
+constexpr unsigned kMatching = kHtp | kFxGraph;
+constexpr unsigned kAllStrategies = kDirect | kMatching;
 
 // The parts of the evidence that a rung reads, as a set. The graph, the modules
 // and the tags accepted so far are open to every rung.
 enum EvidenceParts : std::uint16_t {
-  kReadsRules = 1,
-  kReadsMetadata = 2,
-  kReadsNames = 4,  // scopes, and names of other producers
-  kReadsFunctions = 8,
-  kReadsParameters = 16,
-  kReadsRecordings = 32,
-  kReadsHierarchy = 64,
-  kReadsRecipes = 128,
-  kReadsExporter = 256,
+  kReadsNames = 1,  // scopes, and names of other producers
+  kReadsFunctions = 2,
+  kReadsParameters = 4,
+  kReadsRecordings = 8,
+  kReadsHierarchy = 16,
+  kReadsRecipes = 32,
+  kReadsExporter = 64,
 };
-constexpr std::array<std::string_view, 9> kEvidencePartNames = {
-    "rules",      "metadata",  "names",   "functions", "parameters",
-    "recordings", "hierarchy", "recipes", "exporter"};
+constexpr std::array<std::string_view, 7> kEvidencePartNames = {
+    "names",     "functions", "parameters", "recordings",
+    "hierarchy", "recipes",   "exporter"};
 
 struct Rung {
   std::string_view name;
@@ -66,15 +69,10 @@ struct Rung {
   unsigned reads = 0;
   // The highest level of its claims.
   Confidence highest = Confidence::kLow;
-  // The kind of its claims; and of those that are not certain, because nothing
-  // confirms them.
   EvidenceKind kind = EvidenceKind::kPattern;
-  EvidenceKind unconfirmed = kind;
   // What a tool made for a node has the kind of that node.
   bool serves_nodes = false;
-  // A rung of two kinds stands on a ladder twice.
-  enum class Part : std::uint8_t { kAll, kCertain, kUnconfirmed };
-  Part part = Part::kAll;
+  WriterId id = WriterId::kFirstRung;  // of its clues
 
   // Its claims on open nodes. A claim above `highest` is an error in the rung:
   // a debug build stops, others lower the claim.

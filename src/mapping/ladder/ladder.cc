@@ -1,6 +1,6 @@
-// The ladder: rungs in order, the first claim on a node wins. Then the other
-// modules of a fused node: an optimizer made it from nodes of several modules,
-// and the tag has only one.
+// Inference: rungs in order, the first claim on an open node wins. Then the
+// other modules of a fused node: an optimizer made it from nodes of several
+// modules, and the tag has only one.
 #include "mapping/ladder/ladder.h"
 
 #include <algorithm>
@@ -9,55 +9,16 @@
 #include "base/lists.h"
 #include "clues/exporters/tools/original_name.h"
 #include "core/graph/walk.h"
+#include "mapping/ladder/clue_laws.h"
+#include "mapping/ladder/sources.h"
 
 namespace onnx_tag {
-namespace {
-
-// The body of a module's function belongs to the module or to modules it calls.
-bool LeavesFunction(const Evidence& evidence, const Claim& claim) {
-  if (claim.source != Source::kLocality) return false;
-  const FunctionId owner =
-      evidence.functions.OwnerOf(evidence.model[claim.node].graph);
-  if (owner == kNo<FunctionId>) return false;
-  const ModuleId module = evidence.functions[owner].module;
-  return module != kNo<ModuleId> &&
-         !evidence.modules.IsAncestor(module, claim.module);
-}
-
-}  // namespace
-
-std::optional<Claim> Admit(const Evidence& evidence, Claim claim) {
-  if (claim.source == Source::kRule) return claim;  // the user knows better
-  if (LeavesFunction(evidence, claim)) return std::nullopt;
-  const bool inferred =
-      claim.source == Source::kOperation || claim.source == Source::kLocality;
-  if (inferred && evidence.IsContradicted(claim.node, claim.module)) {
-    return std::nullopt;
-  }
-  if (!evidence.IsImpossible(claim.module)) return claim;
-  if (inferred) return std::nullopt;
-  while (evidence.IsImpossible(claim.module)) {
-    claim.module = evidence.modules.Parent(claim.module);
-  }
-  claim.confidence = std::min(claim.confidence, Confidence::kMedium);
-  claim.source = Source::kHierarchy;
-  claim.because =
-      "the hierarchy does not have the module in its name, but has this parent";
-  return claim;
-}
-
 std::vector<Claim> Rung::Propose(const Evidence& evidence,
                                  const Placed& placed) const {
   std::vector<Claim> claims = propose(evidence, placed);
   for (Claim& claim : claims) {
     assert(claim.confidence <= highest);
     claim.confidence = std::min(claim.confidence, highest);
-  }
-  if (part != Part::kAll) {
-    std::erase_if(claims, [&](const Claim& claim) {
-      return (claim.confidence == Confidence::kCertain) !=
-             (part == Part::kCertain);
-    });
   }
   return claims;
 }
@@ -93,22 +54,42 @@ EvidenceKind KindServed(const Model& model, const Claim& claim,
 }  // namespace
 
 std::vector<Claim> Climb(const Evidence& evidence, const Rung& rung,
-                         Placed& placed) {
+                         Placed& placed, Clues* clues) {
   std::vector<Claim> claims = rung.Propose(evidence, placed);
   std::size_t accepted = 0;
   for (const Claim& proposed : claims) {
     if (placed[proposed.node].tagged()) continue;
     const std::optional<Claim> claim = Admit(evidence, proposed);
     if (!claim) continue;
-    Accept(*claim,
-           rung.serves_nodes
-               ? KindServed(evidence.model, *claim, rung.kind, placed)
-               : rung.kind,
-           placed);
+    const EvidenceKind kind =
+        rung.serves_nodes
+            ? KindServed(evidence.model, *claim, rung.kind, placed)
+            : rung.kind;
+    Accept(*claim, kind, placed);
+    if (clues != nullptr) clues->Add(rung.id, kind, *claim);
     claims[accepted++] = *claim;
   }
   claims.resize(accepted);
   return claims;
+}
+
+void Infer(const Evidence& evidence, std::span<const Rung> rungs,
+           Placed& placed, Clues& clues, const BeforeRung& before) {
+  auto open = placed.begin();  // all before it are tagged
+  for (const Rung& rung : rungs) {
+    open = std::find_if(open, placed.end(),
+                        [](const Tag& tag) { return !tag.tagged(); });
+    if (before) before(rung, placed);
+    if (open != placed.end()) Climb(evidence, rung, placed, &clues);
+  }
+}
+
+Clues PlaceAll(const Evidence& evidence, const Strategy& strategy,
+               Placed& placed, const BeforeRung& before) {
+  Clues clues = ReadSources(evidence, strategy.set);
+  AcceptClues(clues, placed);
+  Infer(evidence, strategy.rungs, placed, clues, before);
+  return clues;
 }
 
 namespace {
@@ -174,10 +155,8 @@ std::vector<Origin> FindOrigins(const Evidence& evidence,
   }
   // The origins in the names of a builder's packed nodes, and the norms that
   // were folded into a convolution.
-  for (const auto* const more : {&evidence.origins, &evidence.folded}) {
-    for (const Origin& origin : *more) {
-      if (placed[origin.node].tagged()) origins.push_back(origin);
-    }
+  for (const Origin& origin : evidence.origins) {
+    if (placed[origin.node].tagged()) origins.push_back(origin);
   }
   SortBy(origins, &Origin::node);
   return origins;

@@ -1,6 +1,7 @@
 // Strategies as ladders of rungs, and the functions that run them.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,9 +13,11 @@
 
 namespace onnx_tag {
 
-// A pure function of the evidence: rungs, and a filter for their tags.
+// A pure function of the evidence: sources, rungs of inference, and a filter
+// for their tags.
 struct Strategy {
   StrategyInfo info;
+  StrategySet set;          // of the sources that it reads
   std::vector<Rung> rungs;  // most certain first
   // Drops tags that the strategy does not allow, after classes are known.
   void (*prune)(Tagging& tagging) = nullptr;
@@ -24,8 +27,8 @@ struct Strategy {
 
 std::span<const Strategy> AllStrategies();
 
-// The table of all rungs; and the ladder of one strategy, in the order of the
-// kinds of evidence. A rung with two kinds stands on it twice.
+// The table of all rungs; and those of one strategy, in the order of the kinds
+// of evidence.
 std::span<const Rung> AllRungs();
 std::vector<Rung> RungsOf(StrategySet strategy);
 
@@ -38,19 +41,24 @@ WantedFacts WantedBy(const Strategy& strategy, const Model& model, bool recipes,
 // Throws Error(kUsage), with the nearest name.
 const Strategy& FindStrategy(std::string_view name);
 
-// The claim, if it can be accepted. nullopt if it leaves the function that
-// contains the node, or if the user's hierarchy excludes the module. A direct
-// claim of an excluded module is changed to its nearest possible ancestor. The
-// claim of a rule is accepted as it is.
-std::optional<Claim> Admit(const Evidence& evidence, Claim claim);
-
 // Sets the node's tag to the claim, which rests on this kind of evidence.
 void Accept(const Claim& claim, EvidenceKind evidence, Placed& placed);
 
-// Accepts the rung's first claim on each open node, and returns what it
-// accepted.
+// Accepts the rung's first claim on each open node that the laws leave, and
+// returns what it accepted. `clues` gets them, too; it may be null.
 std::vector<Claim> Climb(const Evidence& evidence, const Rung& rung,
-                         Placed& placed);
+                         Placed& placed, Clues* clues = nullptr);
+
+using BeforeRung = std::function<void(const Rung& rung, const Placed& placed)>;
+
+// Inference: each rung writes clues about the nodes that are still open.
+// `before` is called before each rung; it may be empty.
+void Infer(const Evidence& evidence, std::span<const Rung> rungs,
+           Placed& placed, Clues& clues, const BeforeRung& before = {});
+
+// Places all nodes by the sources, then by inference. Returns the clues.
+Clues PlaceAll(const Evidence& evidence, const Strategy& strategy,
+               Placed& placed, const BeforeRung& before = {});
 
 // Describes the evidence for a node, for `explain`.
 void DescribeEvidence(const Evidence& evidence, NodeId node,

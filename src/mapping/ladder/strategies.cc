@@ -80,11 +80,14 @@ void PruneToUsage(Tagging& tagging) {
 
 const std::array<Strategy, std::size(kInfos)>& Table() {
   static const std::array<Strategy, std::size(kInfos)> kTable = {{
-      {kInfos[0], RungsOf(kEnhancedSemantic), nullptr, false, true},
-      {kInfos[1], RungsOf(kUsageBased), &PruneToUsage, false, false},
-      {kInfos[2], RungsOf(kHtp), nullptr, false, true},
-      {kInfos[3], RungsOf(kEnhancedSemantic), nullptr, true, true},
-      {kInfos[4], RungsOf(kFxGraph), nullptr, false, false},
+      {kInfos[0], kEnhancedSemantic, RungsOf(kEnhancedSemantic), nullptr, false,
+       true},
+      {kInfos[1], kUsageBased, RungsOf(kUsageBased), &PruneToUsage, false,
+       false},
+      {kInfos[2], kHtp, RungsOf(kHtp), nullptr, false, true},
+      {kInfos[3], kEnhancedSemantic, RungsOf(kEnhancedSemantic), nullptr, true,
+       true},
+      {kInfos[4], kFxGraph, RungsOf(kFxGraph), nullptr, false, false},
   }};
   return kTable;
 }

@@ -167,7 +167,7 @@ std::vector<RuleMove> RuleApplication::FindMoves(const Evidence& evidence,
                                                  const Placed& placed) {
   std::vector<RuleMove> moves;
   if (rules_ == nullptr) return moves;
-  matches_ = evidence.matches;
+  matches_ = evidence.rule_matches;
   const std::vector<Rule>& rules = rules_->rules;
   if (!AnyIn(rules, [](const Rule& rule) {
         return rule.module && rule.gives_module;

@@ -299,8 +299,9 @@ std::vector<LawFinding> CheckLaws(const Model& model, Tagging& tagging) {
       GatherParameters(graph, exporter, scopes,
                        FunctionTable(model, graph.calls), tagging.modules);
   ModuleTree modules = tagging.modules;  // keeps its classes
-  const MetadataFacts metadata = GatherMetadata(graph, parameters, modules);
-  DistrustShared(model, metadata, parameters);
+  Clues said;
+  GatherMetadata(graph, parameters, modules, said);
+  DistrustShared(model, said, parameters);
   return CheckLaws(graph, tagging.modules, parameters, scopes, tagging.tags,
                    tagging.origins);
 }

@@ -55,10 +55,8 @@ void ListCallSites(const FunctionTable& functions, Tagging& tagging) {
   }
 }
 
-using RecordedTracebacks = std::vector<std::pair<NodeId, std::string_view>>;
-
 // The file's own tracebacks precede: they are of this very export.
-void AddRecordedLines(RecordedTracebacks& recorded, bool all_frames,
+void AddRecordedLines(Tracebacks& recorded, bool all_frames,
                       SourceLines& lines) {
   if (recorded.empty()) return;
   // Of a trace and an FX graph, the trace comes first.
@@ -74,22 +72,6 @@ void AddRecordedLines(RecordedTracebacks& recorded, bool all_frames,
                  lines);
 }
 
-void Climb(const Evidence& evidence, std::span<const Rung> rungs,
-           MappingObserver* observer, Placed& placed) {
-  auto open = placed.begin();  // all before it are tagged
-  for (const Rung& rung : rungs) {
-    open = std::find_if(open, placed.end(),
-                        [](const Tag& tag) { return !tag.tagged(); });
-    if (observer != nullptr) {
-      observer->BeforeRung(rung, placed);
-    } else if (open == placed.end()) {
-      break;
-    }
-    const std::vector<Claim> accepted = Climb(evidence, rung, placed);
-    if (observer != nullptr) observer->AfterRung(accepted);
-  }
-}
-
 // Tags the nodes, and gives the tagging the modules of the evidence. Returns
 // what the following steps need of the evidence; the rest ends here. `open`
 // gets the nodes for which blocks may be found (null: none are wanted),
@@ -97,17 +79,24 @@ void Climb(const Evidence& evidence, std::span<const Rung> rungs,
 ModuleEvidence PlaceNodes(Evidence evidence, const Strategy& strategy,
                           Confidence least, RuleApplication& rules,
                           MappingObserver* observer, Tagging& tagging,
-                          OpenNodes* open, RecordedTracebacks& recorded) {
+                          OpenNodes* open, Tracebacks& recorded) {
   recorded = std::move(evidence.tracebacks);
   const Model& model = evidence.model;
   tagging.tags.resize(model.node_count());
   tagging.dialect = hierarchy::DialectName(evidence.dialect);
   if (observer != nullptr) observer->Begin(evidence, rules);
-  Climb(evidence, strategy.rungs, observer, tagging.tags);
+  BeforeRung before;
+  if (observer != nullptr) {
+    before = [&](const Rung& rung, const Placed& placed) {
+      observer->BeforeRung(rung, placed);
+    };
+  }
+  Clues clues = PlaceAll(evidence, strategy, tagging.tags, before);
+  if (observer == nullptr) clues = Clues();  // nobody asks why
   const std::vector<LawFinding> findings =
       CheckLaws(evidence.graph, evidence.modules, evidence, evidence,
                 tagging.tags, FindOrigins(evidence, tagging.tags));
-  if (observer != nullptr) observer->BeforeLaws(findings, tagging.tags);
+  if (observer != nullptr) observer->BeforeLaws(clues, findings, tagging.tags);
   ObeyLaws(findings, tagging.tags);
   const std::vector<RuleMove> moves = rules.FindMoves(evidence, tagging.tags);
   for (const RuleMove& move : moves) {
@@ -166,7 +155,7 @@ Tagging MapNodes(const Model& model, const MappingOptions& options,
   const bool wants_blocks =
       options.structure && strategy.structure && !all_known;
   OpenNodes open;
-  RecordedTracebacks recorded;
+  Tracebacks recorded;
   ParameterFacts parameters;  // only rules ask for them after the classes
   WantedFacts wanted = WantedBy(strategy, model, options.recipes, facts);
   if (options.catalogue) {

@@ -7,7 +7,9 @@
 
 #include "base/lists.h"
 #include "core/hierarchy/name_parts.h"
+#include "mapping/ladder/clue_laws.h"
 #include "mapping/ladder/ladder.h"
+#include "mapping/ladder/sources.h"
 
 namespace onnx_tag {
 namespace {
@@ -21,13 +23,12 @@ GatheredClaim Owned(const Claim& claim) {
 }
 
 ExplainedClaim Explained(const ModuleTree& modules, std::string_view rung,
-                         const Claim& claim, bool wins) {
+                         const Claim& claim) {
   return {.rung = std::string(rung),
           .module = modules.Path(claim.module),
           .confidence = claim.confidence,
           .source = claim.source,
-          .because = std::string(claim.because),
-          .wins = wins};
+          .because = std::string(claim.because)};
 }
 
 // Adds the rules that move the node, and the other results of rules.
@@ -52,12 +53,12 @@ void ExplainRules(const Evidence& evidence, const RuleApplication& rules,
                                 .wins = true});
 }
 
-// Collects the claims of each rung for one node. Each rung runs as if the node
-// were open.
+// Collects the clues about one node.
 class NodeExplainer : public MappingObserver {
  public:
-  NodeExplainer(const MappingOptions& options, NodeId node)
-      : options_(options), node_(node) {}
+  // `all`: each rung of inference runs as if the node were open.
+  NodeExplainer(const MappingOptions& options, NodeId node, bool all)
+      : options_(options), node_(node), all_(all) {}
 
   void Begin(const Evidence& evidence, const RuleApplication& rules) override {
     evidence_ = &evidence;
@@ -65,23 +66,21 @@ class NodeExplainer : public MappingObserver {
   }
 
   void BeforeRung(const Rung& rung, const Placed& placed) override {
+    if (!all_) return;
     Placed open = placed;
     open[node_] = Tag();
     for (const Claim& proposed : rung.Propose(*evidence_, open)) {
       if (proposed.node != node_) continue;
       const std::optional<Claim> admitted = Admit(*evidence_, proposed);
       if (!admitted) continue;
-      // The first claim wins, and none other if it is too weak.
-      explanation_.claims.push_back(
-          Explained(evidence_->modules, rung.name, *admitted,
-                    explanation_.claims.empty() &&
-                        admitted->confidence >= options_.min_confidence));
+      inferred_.emplace_back(rung.id, Explained(rung.name, *admitted));
       break;
     }
   }
 
-  void BeforeLaws(const std::vector<LawFinding>& findings,
+  void BeforeLaws(const Clues& clues, const std::vector<LawFinding>& findings,
                   const Placed& placed) override {
+    ListClues(clues);
     for (const LawFinding& finding : findings) {
       if (finding.node == node_) ExplainLaw(finding, placed[node_]);
     }
@@ -93,16 +92,37 @@ class NodeExplainer : public MappingObserver {
                   const ModuleTree& modules) override {
     for (const Claim& claim : claims) {
       if (claim.node != node_) continue;
-      Win(Explained(modules, "structure", claim, true));
+      Win(onnx_tag::Explained(modules, "structure", claim));
     }
   }
 
   Explanation Take() { return std::move(explanation_); }
 
  private:
+  ExplainedClaim Explained(std::string_view writer, const Claim& claim) const {
+    return onnx_tag::Explained(evidence_->modules, writer, claim);
+  }
+
+  // The strongest clue wins, and none other if it is too weak.
+  void ListClues(const Clues& clues) {
+    std::vector<ExplainedClaim>& claims = explanation_.claims;
+    WriterId winner = WriterId::kRule;
+    for (const Clue& clue : clues.Of(node_)) {
+      if (claims.empty()) winner = clue.from;
+      claims.push_back(Explained(WriterName(clue.from), clues.AsClaim(clue)));
+    }
+    for (auto& [rung, claim] : inferred_) {
+      if (rung != winner) claims.push_back(std::move(claim));
+    }
+    if (!claims.empty()) {
+      claims[0].wins = claims[0].confidence >= options_.min_confidence;
+    }
+  }
+
   // The claim replaces the winner.
-  void Win(ExplainedClaim claim) {
+  void Win(ExplainedClaim claim, bool wins = true) {
     for (ExplainedClaim& other : explanation_.claims) other.wins = false;
+    claim.wins = wins;
     explanation_.claims.push_back(std::move(claim));
   }
 
@@ -119,15 +139,16 @@ class NodeExplainer : public MappingObserver {
     after[node_] = before;
     ObeyLaws({finding}, after);
     const Tag& tag = after[node_];
-    Win(Explained(evidence_->modules, "law",
-                  {node_, tag.module, tag.confidence, tag.source, text},
-                  tag.confidence >= options_.min_confidence));
+    Win(Explained("law", {node_, tag.module, tag.confidence, tag.source, text}),
+        tag.confidence >= options_.min_confidence);
   }
 
   const MappingOptions& options_;
   const NodeId node_;
+  const bool all_;
   const Evidence* evidence_ = nullptr;
   const RuleApplication* rules_ = nullptr;
+  std::vector<std::pair<WriterId, ExplainedClaim>> inferred_;
   Explanation explanation_;
 };
 
@@ -136,24 +157,19 @@ class NodeExplainer : public MappingObserver {
 void ClaimGatherer::Begin(const Evidence& evidence,
                           const RuleApplication& /*rules*/) {
   evidence_ = &evidence;
-  open_.resize(evidence.model.node_count());
   winner_.resize(evidence.model.node_count(), kNone);
 }
 
-void ClaimGatherer::BeforeRung(const Rung& rung, const Placed& placed) {
-  for (const Claim& proposed : rung.Propose(*evidence_, open_)) {
-    if (proposed.module == placed[proposed.node].module) continue;
-    const std::optional<Claim> claim = Admit(*evidence_, proposed);
-    if (claim) others_.push_back(Owned(*claim));
-  }
-}
-
-void ClaimGatherer::AfterRung(std::span<const Claim> accepted) {
-  for (const Claim& claim : accepted) Win(Owned(claim));
-}
-
-void ClaimGatherer::BeforeLaws(const std::vector<LawFinding>& findings,
+void ClaimGatherer::BeforeLaws(const Clues& clues,
+                               const std::vector<LawFinding>& findings,
                                const Placed& placed) {
+  for (const Clue& clue : clues.Sorted()) {
+    if (winner_[clue.node] == kNone) {
+      Win(Owned(clues.AsClaim(clue)));
+    } else if (clue.module != placed[clue.node].module) {
+      others_.push_back(Owned(clues.AsClaim(clue)));
+    }
+  }
   Placed after = placed;
   ObeyLaws(findings, after);
   for (const LawFinding& finding : findings) {
@@ -218,14 +234,15 @@ GatheredClaims ClaimGatherer::Take() {
 }
 
 Explanation Explain(const Model& model, const MappingOptions& options,
-                    const MappingFacts& facts, NodeId node) {
-  return MapAndExplain(model, options, facts, node).explanation;
+                    const MappingFacts& facts, NodeId node, bool all) {
+  return MapAndExplain(model, options, facts, node, all).explanation;
 }
 
 ExplainedMapping MapAndExplain(const Model& model,
                                const MappingOptions& options,
-                               const MappingFacts& facts, NodeId node) {
-  NodeExplainer explainer(options, node);
+                               const MappingFacts& facts, NodeId node,
+                               bool all) {
+  NodeExplainer explainer(options, node, all);
   Tagging tagging = MapNodes(model, options, facts, &explainer);
   return {std::move(tagging), explainer.Take()};
 }

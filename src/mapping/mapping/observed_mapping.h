@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "mapping/clues/clues.h"
 #include "mapping/ladder/claim.h"
 #include "mapping/mapping/apply_rules.h"
 #include "mapping/mapping/laws.h"
@@ -20,12 +21,12 @@ class MappingObserver {
 
   virtual void Begin(const Evidence& evidence,
                      const RuleApplication& rules) = 0;
-  // Before each rung; `placed` has the tags of the rungs before it.
-  virtual void BeforeRung(const Rung& rung, const Placed& placed) = 0;
-  // After each rung, with the claims that became tags.
-  virtual void AfterRung(std::span<const Claim> /*accepted*/) {}
-  // Before the laws are applied to the tags.
-  virtual void BeforeLaws(const std::vector<LawFinding>& findings,
+  // Before each rung of inference; `placed` has the tags of the sources and of
+  // the rungs before it.
+  virtual void BeforeRung(const Rung& /*rung*/, const Placed& /*placed*/) {}
+  // Before the laws are applied to the tags, with all clues.
+  virtual void BeforeLaws(const Clues& clues,
+                          const std::vector<LawFinding>& findings,
                           const Placed& placed) = 0;
   // For each node that a rule moved, with its new module.
   virtual void AfterMove(const RuleMove& /*move*/, ModuleId /*module*/) {}
@@ -44,10 +45,12 @@ struct ExplainedMapping {
   Explanation explanation;
 };
 
-// Maps the model once, and collects the claims of all rungs for `node`.
+// Maps the model once, and collects the clues about `node`. `all`: also what
+// each rung of inference says of it, as if it were open.
 ExplainedMapping MapAndExplain(const Model& model,
                                const MappingOptions& options,
-                               const MappingFacts& facts, NodeId node);
+                               const MappingFacts& facts, NodeId node,
+                               bool all);
 
 // Gathers why each node has its module, and which other modules were claimed
 // for it, while the model is mapped.
@@ -65,14 +68,12 @@ struct GatheredClaims {
   std::vector<GatheredClaim> others;
 };
 
-// Other claims are those that a rung makes where no node is placed yet, and
-// those that lost to a law or to a rule.
+// Other claims are the clues that did not win, and those that lost to a law or
+// to a rule.
 class ClaimGatherer : public MappingObserver {
  public:
   void Begin(const Evidence& evidence, const RuleApplication& rules) override;
-  void BeforeRung(const Rung& rung, const Placed& placed) override;
-  void AfterRung(std::span<const Claim> accepted) override;
-  void BeforeLaws(const std::vector<LawFinding>& findings,
+  void BeforeLaws(const Clues& clues, const std::vector<LawFinding>& findings,
                   const Placed& placed) override;
   void AfterMove(const RuleMove& move, ModuleId module) override;
   void AfterFound(std::span<const Claim> claims,
@@ -87,7 +88,6 @@ class ClaimGatherer : public MappingObserver {
                Source source, std::string because);
 
   const Evidence* evidence_ = nullptr;      // until the laws
-  Placed open_;                             // without tags
   IdVector<NodeId, std::uint32_t> winner_;  // index in winners_
   std::vector<GatheredClaim> winners_;
   std::vector<GatheredClaim> others_;

@@ -8,16 +8,13 @@
 
 namespace onnx_tag::test {
 
-// "net.fc certain": the first claim on the node; "-": none.
-inline std::string Says(const Claims& claims, const ModuleTree& modules,
+// "net.fc certain": the first clue about the node; "-": none.
+inline std::string Says(const Clues& clues, const ModuleTree& modules,
                         NodeId node) {
-  for (const Claim& claim : claims) {
-    if (claim.node != node) continue;
-    return modules.Path(claim.module) + " " +
-           std::string(
-               kConfidenceNames[static_cast<std::size_t>(claim.confidence)]);
-  }
-  return "-";
+  const std::vector<Clue> said = clues.Of(node);
+  if (said.empty()) return "-";
+  return modules.Path(said[0].module) + " " +
+         std::string(kConfidenceNames[static_cast<std::size_t>(said[0].level)]);
 }
 
 }  // namespace onnx_tag::test

@@ -6,6 +6,7 @@
 #include "mapping/evidence/claims.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/recording.h"
+#include "support/truth.h"
 
 namespace onnx_tag::test {
 namespace {
@@ -140,7 +141,7 @@ TEST(FitHierarchy, FindsTheModelInsideAWrapper) {
   ModuleTree modules;
   const ParameterFacts parameters = file.parameters(modules);
   const KnownModules known = FitHierarchy(
-      {file.graph(), file.scopes(), parameters, {}, {}},
+      {file.graph(), file.scopes(), parameters, {}},
       Map(R"({"": "Net", "enc": "Enc", "enc.fc": "Linear", "dec": "Dec",
               "dec.fc": "Linear"})"),
       modules);
@@ -156,7 +157,7 @@ TEST(FitHierarchy, RefusesAnotherModels) {
   const Model& model = file.Read();
   ModuleTree modules;
   const ParameterFacts parameters = file.parameters(modules);
-  EXPECT_THROW(FitHierarchy({file.graph(), file.scopes(), parameters, {}, {}},
+  EXPECT_THROW(FitHierarchy({file.graph(), file.scopes(), parameters, {}},
                             Map(R"({"": "Net", "c": "Linear"})"), modules),
                Error);
 }
@@ -180,7 +181,7 @@ std::string ErrorOfShapes(const std::vector<std::int64_t>& widths) {
   ModuleTree modules;
   const ParameterFacts parameters = file.parameters(modules);
   try {
-    FitHierarchy({file.graph(), file.scopes(), parameters, {}, {}}, Map(R"({
+    FitHierarchy({file.graph(), file.scopes(), parameters, {}}, Map(R"({
         "": "Net",
         "a": {"class": "Linear", "parameters": {"weight": [8, 4]}},
         "b": {"class": "Linear", "parameters": {"weight": [16, 8]}},
@@ -203,15 +204,17 @@ TEST(FitHierarchy, RefusesAnotherModelsByTheShapesOfWeights) {
 }
 
 // What the calls of a hierarchy say about the nodes of a file.
-Claims CallsOf(SmallFile& file, const char* hierarchy, ModuleTree& modules) {
+Clues CallsOf(SmallFile& file, const char* hierarchy, ModuleTree& modules) {
   const Model& model = file.Read();
   const ParameterFacts parameters = file.parameters(modules);
   const ScopeFacts scopes = file.scopes();
   const KnownModules known = FitHierarchy(
-      {file.graph(), scopes, parameters, {}, {}}, Map(hierarchy), modules);
-  return GatherCalls(file.graph(), file.exporter().dialect,
-                     FileModules(file.graph(), scopes, parameters, {}, modules),
-                     known, modules);
+      {file.graph(), scopes, parameters, {}}, Map(hierarchy), modules);
+  Clues said;
+  GatherCalls(file.graph(), file.exporter().dialect,
+              FileModules(file.graph(), scopes, parameters, {}, modules), known,
+              modules, said);
+  return said;
 }
 
 // Two branches of equal modules, which a tool has put in another order.
@@ -224,8 +227,8 @@ TEST(GatherCalls, FollowsTheValuesThroughASequential) {
   file.Node("GroupNormalization", {"l"}, "l_act");
   file.Node("Add", {"l_act", "r_act"}, "sum");
   ModuleTree modules;
-  const Claims claims = CallsOf(file,
-                                R"({"": {"class": "Net", "order": 0},
+  const Clues claims = CallsOf(file,
+                               R"({"": {"class": "Net", "order": 0},
               "left": {"class": "Sequential", "order": 1},
               "left.0": {"class": "Conv2d", "order": 2,
                          "parameters": {"weight": [2, 2]}},
@@ -234,7 +237,7 @@ TEST(GatherCalls, FollowsTheValuesThroughASequential) {
               "right.0": {"class": "Conv2d", "order": 6,
                           "parameters": {"weight": [2, 2]}},
               "right.1": {"class": "GroupNorm", "order": 8}})",
-                                modules);
+                               modules);
   EXPECT_EQ(Says(claims, modules, file.NodeOf("l_act")), "left.1 high");
   EXPECT_EQ(Says(claims, modules, file.NodeOf("r_act")), "right.1 high");
 }
@@ -248,12 +251,12 @@ TEST(GatherCalls, DoubtsEqualModulesThatRunSideBySide) {
   file.Node("Add", {"a", "b"}, "sum");
   file.Node("Conv", {"sum", "w3"}, "c");
   ModuleTree modules;
-  const Claims claims = CallsOf(file,
-                                R"({"": {"class": "Net", "order": 0},
+  const Clues claims = CallsOf(file,
+                               R"({"": {"class": "Net", "order": 0},
               "left": {"class": "Conv2d", "order": 1},
               "right": {"class": "Conv2d", "order": 2},
               "last": {"class": "Conv2d", "order": 3}})",
-                                modules);
+                               modules);
   EXPECT_EQ(Says(claims, modules, file.NodeOf("a")), "left medium");
   EXPECT_EQ(Says(claims, modules, file.NodeOf("b")), "right medium");
   EXPECT_EQ(Says(claims, modules, file.NodeOf("c")), "last high");
@@ -266,14 +269,14 @@ TEST(GatherCalls, FindsAnActivationBetweenTwoCalls) {
   file.Node("Relu", {"a"}, "b");
   file.Node("MatMul", {"b", "down.weight"}, "c");
   ModuleTree modules;
-  const Claims claims = CallsOf(file,
-                                R"({"": {"class": "Net", "order": 0},
+  const Clues claims = CallsOf(file,
+                               R"({"": {"class": "Net", "order": 0},
               "up": {"class": "Linear", "order": 1,
                      "parameters": {"weight": [2, 2]}},
               "act": {"class": "ReLU", "order": 2},
               "down": {"class": "Linear", "order": 3,
                        "parameters": {"weight": [2, 2]}}})",
-                                modules);
+                               modules);
   EXPECT_EQ(Says(claims, modules, file.NodeOf("b")), "act high");
 }
 
@@ -288,8 +291,8 @@ TEST(GatherCalls, RunsAnActivationBeforeTheBranchBesideIt) {
   file.Node("Add", {"c", "s"}, "sum");
   file.Node("Conv", {"sum", "next.weight"}, "d");
   ModuleTree modules;
-  const Claims claims = CallsOf(file,
-                                R"({"": {"class": "Net", "order": 0},
+  const Clues claims = CallsOf(file,
+                               R"({"": {"class": "Net", "order": 0},
               "conv": {"class": "Conv2d", "order": 1,
                        "parameters": {"weight": [2, 2]}},
               "act": {"class": "SiLU", "order": 2},
@@ -298,7 +301,7 @@ TEST(GatherCalls, RunsAnActivationBeforeTheBranchBesideIt) {
               "next": {"class": "Conv2d", "order": 4,
                        "parameters": {"weight": [2, 2]}},
               "last_act": {"class": "SiLU", "order": 5}})",
-                                modules);
+                               modules);
   EXPECT_EQ(Says(claims, modules, file.NodeOf("b")), "act high");
   EXPECT_EQ(Says(claims, modules, file.NodeOf("c")), "act high");
 }
@@ -315,8 +318,8 @@ TEST(GatherCalls, LeavesTheCallersWorkToTheCaller) {
   file.Node("Squeeze", {"pooled"}, "flat");
   file.Node("MatMul", {"flat", "fc.weight"}, "c");
   ModuleTree modules;
-  const Claims claims = CallsOf(file,
-                                R"({"": {"class": "Net", "order": 0},
+  const Clues claims = CallsOf(file,
+                               R"({"": {"class": "Net", "order": 0},
               "conv": {"class": "Conv2d", "order": 1,
                        "parameters": {"weight": [2, 2]}},
               "norm": {"class": "LayerNorm", "order": 2,
@@ -324,7 +327,7 @@ TEST(GatherCalls, LeavesTheCallersWorkToTheCaller) {
               "pool": {"class": "AdaptiveAvgPool2d", "order": 3},
               "fc": {"class": "Linear", "order": 4,
                      "parameters": {"weight": [2, 2]}}})",
-                                modules);
+                               modules);
   EXPECT_EQ(Says(claims, modules, file.NodeOf("pooled")), "pool high");
   for (const char* const value : {"wide", "mean", "flat"}) {
     EXPECT_EQ(Says(claims, modules, file.NodeOf(value)), "-") << value;
@@ -347,15 +350,15 @@ TEST(GatherCalls, LeavesWhatPassesByToTheCaller) {
   file.Node("MatMul", {"context", "fc.weight"}, "y");
   file.Node("Mul", {"y", "tokens"}, "gated");
   ModuleTree modules;
-  const Claims claims = CallsOf(file,
-                                R"({"": {"class": "Net", "order": 0},
+  const Clues claims = CallsOf(file,
+                               R"({"": {"class": "Net", "order": 0},
               "conv": {"class": "Conv2d", "order": 1,
                        "parameters": {"weight": [2, 2]}},
               "attn": {"class": "MultiheadAttention", "order": 2,
                        "parameters": {"in_proj_weight": [2, 2]}},
               "fc": {"class": "Linear", "order": 3,
                      "parameters": {"weight": [2, 2]}}})",
-                                modules);
+                               modules);
   EXPECT_EQ(Says(claims, modules, file.NodeOf("p")), "attn high");
   EXPECT_EQ(Says(claims, modules, file.NodeOf("turned")), "attn high");
   EXPECT_EQ(Says(claims, modules, file.NodeOf("tokens")), "-");
@@ -371,13 +374,13 @@ TEST(GatherCalls, TakesTheOwnerOfABiasForItsProduct) {
   file.Node("Add", {"k", "k.bias"}, "with_bias");
   file.Node("MatMul", {"q", "with_bias"}, "scores");
   ModuleTree modules;
-  const Claims claims = CallsOf(file,
-                                R"({"": {"class": "Net", "order": 0},
+  const Clues claims = CallsOf(file,
+                               R"({"": {"class": "Net", "order": 0},
               "q": {"class": "Linear", "order": 1,
                     "parameters": {"weight": [2, 2]}},
               "k": {"class": "Linear", "order": 2,
                     "parameters": {"weight": [2, 2], "bias": [2]}}})",
-                                modules);
+                               modules);
   EXPECT_THAT(Says(claims, modules, file.NodeOf("q")),
               ::testing::StartsWith("q "));
   EXPECT_THAT(Says(claims, modules, file.NodeOf("k")),
@@ -405,8 +408,8 @@ TEST(GatherCalls, UsesTheNameOfTheFile) {
   file.Node("MatMul", {"x", "last.fc.weight"}, "a");
   file.Node("Relu", {"a"}, "b");
   ModuleTree modules;
-  const Claims claims = CallsOf(file,
-                                R"({"": {"class": "Net", "order": 0},
+  const Clues claims = CallsOf(file,
+                               R"({"": {"class": "Net", "order": 0},
               "first": {"class": "Block", "order": 1},
               "first.fc": {"class": "Linear", "order": 2,
                            "parameters": {"weight": [2, 2]}},
@@ -415,7 +418,7 @@ TEST(GatherCalls, UsesTheNameOfTheFile) {
               "last.fc": {"class": "Linear", "shared_with": "first.fc",
                           "parameters": {"weight": [2, 2]}},
               "last.act": {"class": "ReLU", "shared_with": "first.act"}})",
-                                modules);
+                               modules);
   EXPECT_EQ(Says(claims, modules, file.NodeOf("b")), "last.act high");
 }
 
@@ -445,7 +448,7 @@ class NamelessLayers {
     const ParameterFacts parameters = file_.parameters(modules_);
     const ScopeFacts scopes = file_.scopes();
     const KnownModules known =
-        FitHierarchy({file_.graph(), scopes, parameters, {}, {}}, Map(R"({
+        FitHierarchy({file_.graph(), scopes, parameters, {}}, Map(R"({
             "": {"class": "Net", "order": 0},
             "layers": {"class": "ModuleList", "container": true},
             "layers.0": {"class": "Layer", "order": 1,
@@ -462,10 +465,11 @@ class NamelessLayers {
                             "parameters": {"weight": [2, 2]}}})"),
                      modules_);
     const FileModules anchors(file_.graph(), scopes, parameters, {}, modules_);
-    const Claims called = GatherCalls(file_.graph(), file_.exporter().dialect,
-                                      anchors, known, modules_);
-    names_ = NameWeights(file_.graph(), parameters, known, called, anchors,
-                         modules_);
+    Clues said;
+    GatherCalls(file_.graph(), file_.exporter().dialect, anchors, known,
+                modules_, said);
+    names_ =
+        NameWeights(file_.graph(), parameters, known, said, anchors, modules_);
   }
 
   std::string NameOf(const std::string& value) const {
@@ -500,18 +504,20 @@ TEST(NameWeights, GivesNothingWhereAWeightIsMissing) {
   EXPECT_EQ(layers.NameOf("val_11"), "-");
 }
 
-TEST(GuessAttentionNames, KnowTheAttentionBesideANorm) {
+TEST(UsualAttention, IsTheAttentionBesideANorm) {
   SmallFile file;
   AddParameters(file.proto(), {"layers.0.input_layernorm.weight"}, 1);
   file.Node("Mul", {"x", "layers.0.input_layernorm.weight"}, "a");
   file.Read();
   ModuleTree modules;
   const ParameterFacts parameters = file.parameters(modules);
-  const AttentionGuesses guesses = GuessAttentionNames(parameters, modules);
   const ModuleId norm = modules.Find("layers.0.input_layernorm");
-  const auto at = guesses.find(static_cast<std::uint32_t>(norm));
-  ASSERT_NE(at, guesses.end());
-  EXPECT_EQ(modules.Path(at->second), "layers.0.self_attn");
+  EXPECT_EQ(UsualAttention(parameters, modules, norm), kNo<ModuleId>);
+  AddUsualAttention(parameters, modules);
+  const ModuleId attention = UsualAttention(parameters, modules, norm);
+  ASSERT_NE(attention, kNo<ModuleId>);
+  EXPECT_EQ(modules.Path(attention), "layers.0.self_attn");
+  EXPECT_EQ(UsualAttention(parameters, modules, attention), kNo<ModuleId>);
 }
 
 TEST(AddMissingNumbers, FillsTheGapsOfAListOfLeaves) {
@@ -553,10 +559,10 @@ TEST(FileModules, MetadataIsSurerThanAScopeAndAScopeThanAParameter) {
   KnownModules known;
   const ScopeFacts scopes =
       AlignScopes(file.graph(), parameters, file.scopes(), known, modules);
-  MetadataFacts metadata;
-  metadata.metadata.push_back({file.NodeOf("c"), modules.Add("other"),
-                               Confidence::kCertain, Source::kMetadata, ""});
-  const FileModules facts(file.graph(), scopes, parameters, metadata, modules);
+  Clues said;
+  said.Add(WriterId::kMetadata, {file.NodeOf("c"), modules.Add("other"),
+                                 Confidence::kCertain, Source::kMetadata, ""});
+  const FileModules facts(file.graph(), scopes, parameters, said, modules);
   const auto& of = facts.of_node();
   EXPECT_EQ(*of[Index(file.NodeOf("a"))], "fc");
   EXPECT_EQ(*of[Index(file.NodeOf("b"))], "fc");
@@ -594,11 +600,11 @@ TEST(GatherRecordings, EachOperationIsAClaim) {
   const Model& model = file.Read();
   const Recording recording = TwoOperations();
   ModuleTree modules;
-  const RecordedFacts facts =
-      GatherRecordings(file.graph(), &recording, nullptr, {}, modules);
-  EXPECT_EQ(Says(facts.recorded, modules, file.NodeOf("a")), "net.act certain");
-  EXPECT_EQ(Says(facts.recorded, modules, file.NodeOf("b")), "net.out certain");
-  EXPECT_TRUE(facts.recorded_parts.empty());
+  Clues said;
+  GatherRecordings(file.graph(), &recording, nullptr, {}, modules, said);
+  EXPECT_EQ(Says(said, modules, file.NodeOf("a")), "net.act certain");
+  EXPECT_EQ(Says(said, modules, file.NodeOf("b")), "net.out certain");
+  EXPECT_TRUE(said.From(WriterId::kRecordedPart).empty());
 }
 
 TEST(GatherRecordings, RefusesARunOfAnotherModel) {
@@ -607,8 +613,10 @@ TEST(GatherRecordings, RefusesARunOfAnotherModel) {
   const Model& model = file.Read();
   const Recording recording = TwoOperations();
   ModuleTree modules;
-  EXPECT_THROW(GatherRecordings(file.graph(), &recording, nullptr, {}, modules),
-               Error);
+  Clues said;
+  EXPECT_THROW(
+      GatherRecordings(file.graph(), &recording, nullptr, {}, modules, said),
+      Error);
 }
 
 // Five linear layers, one behind the other.
@@ -651,33 +659,26 @@ TEST(GatherRecordings, RefusesARunOfTheSameOperationsWithOtherWeights) {
   const Model& model = file.Read();
   ModuleTree modules;
   const Recording same = FiveLayers(8);
-  const RecordedFacts facts =
-      GatherRecordings(file.graph(), &same, nullptr, {}, modules);
-  EXPECT_EQ(Says(facts.recorded, modules, file.NodeOf("y3")), "net.3 certain");
+  Clues said;
+  GatherRecordings(file.graph(), &same, nullptr, {}, modules, said);
+  EXPECT_EQ(Says(said, modules, file.NodeOf("y3")), "net.3 certain");
   const Recording other = FiveLayers(16);
-  EXPECT_THROW(GatherRecordings(file.graph(), &other, nullptr, {}, modules),
-               Error);
+  EXPECT_THROW(
+      GatherRecordings(file.graph(), &other, nullptr, {}, modules, said),
+      Error);
 }
 
 TEST(GatherRecipes, DoesNotConsultTheBookForAFileWithNames) {
   for (const bool named : {true, false}) {
-    SmallFile file;
-    std::string value = "x";
-    for (int i = 0; i < 12; ++i) {
-      const std::string layer = "encoder.layer." + std::to_string(i);
-      const std::string output = "y" + std::to_string(i);
-      AddParameters(file.proto(), {layer + ".attention.self.query.weight"});
-      file.Node("MatMul", {value, layer + ".attention.self.query.weight"},
-                output,
-                named ? "/encoder/layer." + std::to_string(i) + "/MatMul" : "");
-      value = output;
-    }
-    file.Read();
-    ModuleTree modules;
-    const RecipeFacts facts =
-        GatherRecipes(file.graph(), file.exporter(), file.scopes(), 0,
-                      &recipes::BuiltInBook(), modules);
-    EXPECT_EQ(facts.recipe_reasons == nullptr, named);
+    const std::string bytes =
+        OneTruth(named ? "bert/ts" : "bert/ts-noscope").Bytes();
+    const Model model = ReadModel(bytes);
+    const GraphFacts graph = GatherGraph(model);
+    const Evidence evidence =
+        GatherEvidence(graph, {.hierarchy = {},
+                               .book = &recipes::BuiltInBook(),
+                               .paths_to_part = {}});
+    EXPECT_EQ(evidence.said.From(WriterId::kRecipe).empty(), named);
   }
 }
 

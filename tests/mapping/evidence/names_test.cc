@@ -38,9 +38,11 @@ TEST(GatherMetadata, ReadsWhatDynamoWrote) {
   const Model& model = file.Read();
   ModuleTree modules;
   const ParameterFacts parameters = file.parameters(modules);
-  const MetadataFacts facts = GatherMetadata(file.graph(), parameters, modules);
-  EXPECT_EQ(Says(facts.metadata, modules, file.NodeOf("a")), "net.act certain");
-  EXPECT_EQ(Says(facts.metadata, modules, file.NodeOf("b")), "-");
+  Clues said;
+  const std::vector<Origin> folded =
+      GatherMetadata(file.graph(), parameters, modules, said);
+  EXPECT_EQ(Says(said, modules, file.NodeOf("a")), "net.act certain");
+  EXPECT_EQ(Says(said, modules, file.NodeOf("b")), "-");
   EXPECT_EQ(modules.Class(modules.Find("net.act")), "ReLU");
 }
 
@@ -57,10 +59,12 @@ TEST(GatherMetadata, AFoldedNormIsAnOriginOfTheConvolution) {
   const Model& model = file.Read();
   ModuleTree modules;
   const ParameterFacts parameters = file.parameters(modules);
-  const MetadataFacts facts = GatherMetadata(file.graph(), parameters, modules);
-  EXPECT_EQ(Says(facts.metadata, modules, file.NodeOf("a")), "conv high");
-  ASSERT_EQ(facts.folded.size(), 1u);
-  EXPECT_EQ(modules.Path(facts.folded[0].module), "bn");
+  Clues said;
+  const std::vector<Origin> folded =
+      GatherMetadata(file.graph(), parameters, modules, said);
+  EXPECT_EQ(Says(said, modules, file.NodeOf("a")), "conv high");
+  ASSERT_EQ(folded.size(), 1u);
+  EXPECT_EQ(modules.Path(folded[0].module), "bn");
 }
 
 TEST(DistrustShared, WithdrawsTheTrustInATensorOfTwoModules) {
@@ -73,13 +77,14 @@ TEST(DistrustShared, WithdrawsTheTrustInATensorOfTwoModules) {
   ModuleTree modules;
   ParameterFacts parameters = file.parameters(modules);
   for (Parameter& parameter : parameters.parameters) parameter.trusted = true;
-  MetadataFacts metadata;
+  Clues said;
   for (const char* const value : {"y", "z", "w"}) {
     const std::string module = std::string("of_") + value;
-    metadata.metadata.push_back({file.NodeOf(value), modules.Add(module),
-                                 Confidence::kCertain, Source::kMetadata, ""});
+    said.Add(WriterId::kMetadata,
+             {file.NodeOf(value), modules.Add(module), Confidence::kCertain,
+              Source::kMetadata, ""});
   }
-  DistrustShared(model, metadata, parameters);
+  DistrustShared(model, said, parameters);
   EXPECT_FALSE(
       parameters.parameters[parameters.ParameterOf(file.Value("a.weight"))]
           .trusted);
@@ -110,12 +115,13 @@ TEST(GatherDialectNames, TakesTheModuleAndTheOriginsOfAName) {
   exporter.names = std::make_shared<NamesOfTest>();
   ModuleTree modules;
   const ParameterFacts parameters = file.parameters(modules);
-  const DialectFacts facts =
-      GatherDialectNames(model, exporter, parameters, modules);
-  EXPECT_EQ(Says(facts.named, modules, file.NodeOf("a")), "model.fc high");
-  EXPECT_EQ(facts.named[0].source, Source::kScopeAndParameter);
-  ASSERT_EQ(facts.origins.size(), 1u);
-  EXPECT_EQ(modules.Path(facts.origins[0].module), "model.act");
+  Clues said;
+  const std::vector<Origin> origins =
+      GatherDialectNames(model, exporter, parameters, modules, said);
+  EXPECT_EQ(Says(said, modules, file.NodeOf("a")), "model.fc high");
+  EXPECT_EQ(said.Of(file.NodeOf("a"))[0].source, Source::kScopeAndParameter);
+  ASSERT_EQ(origins.size(), 1u);
+  EXPECT_EQ(modules.Path(origins[0].module), "model.act");
 }
 
 TEST(GatherRules, GivesTheModuleOfTheFirstRuleThatHolds) {
@@ -130,11 +136,13 @@ TEST(GatherRules, GivesTheModuleOfTheFirstRuleThatHolds) {
                                 "rules.json");
   ModuleTree modules;
   const ParameterFacts parameters = file.parameters(modules);
-  const RuleFacts facts = GatherRules(model, parameters, &rules, modules);
-  EXPECT_EQ(Says(facts.ruled, modules, file.NodeOf("a")), "relu certain");
-  EXPECT_EQ(Says(facts.ruled, modules, file.NodeOf("b")), "act.8 certain");
-  EXPECT_EQ(Says(facts.ruled, modules, file.NodeOf("c")), "-");
-  EXPECT_THAT(facts.matches, testing::ElementsAre(1u, 1u));
+  Clues said;
+  const std::vector<std::uint64_t> matches =
+      GatherRules(model, parameters, &rules, modules, said);
+  EXPECT_EQ(Says(said, modules, file.NodeOf("a")), "relu certain");
+  EXPECT_EQ(Says(said, modules, file.NodeOf("b")), "act.8 certain");
+  EXPECT_EQ(Says(said, modules, file.NodeOf("c")), "-");
+  EXPECT_THAT(matches, testing::ElementsAre(1u, 1u));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "clues/recipes/book/packed_book.h"
 #include "mapping/ladder/ladder.h"
+#include "mapping/ladder/sources.h"
 #include "support/hidden_parts.h"
 #include "support/temporary_folder.h"
 #include "support/truth.h"
@@ -26,7 +27,6 @@ TEST(RungTable, NamesEachRungOfAStrategyOnce) {
       EXPECT_TRUE(names.insert({rung.name, rung.kind}).second) << rung.name;
       EXPECT_FALSE(rung.help.empty()) << rung.name;
     }
-    EXPECT_FALSE(names.empty()) << strategy.info.name;
   }
 }
 
@@ -42,16 +42,18 @@ TEST(RungTable, RunsStrongerKindsOfEvidenceFirst) {
   }
 }
 
-// A rung of two kinds gives each claim once: what is certain first.
-TEST(RungTable, SplitsARungOfTwoKinds) {
-  int parts = 0;
-  for (const Rung& rung : RungsOf(kEnhancedSemantic)) {
-    if (rung.name != "scope") continue;
-    ++parts;
-    EXPECT_EQ(rung.part == Rung::Part::kCertain,
-              rung.kind == EvidenceKind::kScope);
+// Inference begins where sources end.
+TEST(RungTable, IsWeakerThanAllSources) {
+  for (std::size_t i = 0; i < AllSources().size(); ++i) {
+    for (const Confidence level : {Confidence::kCertain, Confidence::kLow}) {
+      EXPECT_LT(KindOf(static_cast<WriterId>(i), level),
+                EvidenceKind::kPattern);
+    }
   }
-  EXPECT_EQ(parts, 2);
+  for (const Rung& rung : AllRungs()) {
+    EXPECT_GE(rung.kind, EvidenceKind::kPattern) << rung.name;
+    EXPECT_EQ(WriterName(rung.id), rung.name);
+  }
 }
 
 // Also on whole models: no claim is above the level of the table, and none
@@ -70,6 +72,13 @@ void ExpectColumnsHold(const std::string& name, const std::string& bytes) {
     return all;
   };
   Placed placed(model.node_count());
+  const Clues clues = ReadSources(evidence, kEnhancedSemantic);
+  for (std::size_t i = 0; i < AllSources().size(); ++i) {
+    for (const Clue& clue : clues.From(static_cast<WriterId>(i))) {
+      ASSERT_LE(clue.level, AllSources()[i].highest) << AllSources()[i].name;
+    }
+  }
+  AcceptClues(clues, placed);
   for (const Rung& rung : RungsOf(kEnhancedSemantic)) {
     const std::vector<Claim> claims = rung.propose(evidence, placed);
     for (const Claim& claim : claims) {
@@ -80,6 +89,38 @@ void ExpectColumnsHold(const std::string& name, const std::string& bytes) {
       ASSERT_EQ(all(rung.propose(evidence, placed)), all(claims)) << rung.name;
     }
     Climb(evidence, rung, placed);
+  }
+}
+
+// The tag of a node is its first clue, and it has one if anybody says a module.
+void ExpectTagsOfFirstClues(const std::string& name, const std::string& bytes) {
+  SCOPED_TRACE(name);
+  const Model model = ReadModel(bytes);
+  const GraphFacts graph = GatherGraph(model);
+  const Evidence evidence =
+      GatherEvidence(graph, {.book = &recipes::BuiltInBook()});
+  Placed placed(model.node_count());
+  const Clues clues =
+      PlaceAll(evidence, FindStrategy("enhanced_semantic"), placed);
+  IdVector<NodeId, bool> seen(model.node_count(), false);
+  for (const Clue& clue : clues.Sorted()) {
+    if (seen[clue.node]) continue;
+    seen[clue.node] = true;
+    const Tag& tag = placed[clue.node];
+    ASSERT_EQ(tag.module, clue.module) << Index(clue.node);
+    ASSERT_EQ(tag.confidence, clue.level);
+    ASSERT_EQ(tag.source, clue.source);
+    ASSERT_EQ(tag.evidence, clue.kind);
+  }
+  for (const NodeId node : model.Nodes()) {
+    ASSERT_EQ(placed[node].tagged(), seen[node]);
+  }
+}
+
+TEST(RungTable, TheFirstClueIsTheTag) {
+  for (const char* const name : {"bert/ts", "bert/dyn-nometa", "bert/ts-qdyn",
+                                 "nn_parts/ts-noscope", "nn_control_flow/ts"}) {
+    ExpectTagsOfFirstClues(name, test::OneTruth(name).Bytes());
   }
 }
 

@@ -86,8 +86,10 @@ TEST(ClaimGatherer, TellsTheLawAndWhatItOverruled) {
   gatherer.Begin(evidence, rules);
   Placed placed(model.node_count());
   Accept(wrong, EvidenceKind::kPattern, placed);
-  gatherer.AfterRung({&wrong, 1});
-  gatherer.BeforeLaws(CheckLaws(evidence.graph, evidence.modules, evidence,
+  Clues clues(model.node_count());
+  clues.Add(WriterId::kFirstRung, EvidenceKind::kPattern, wrong);
+  gatherer.BeforeLaws(clues,
+                      CheckLaws(evidence.graph, evidence.modules, evidence,
                                 evidence, placed, {}),
                       placed);
   const GatheredClaims gathered = gatherer.Take();

@@ -468,7 +468,7 @@ Result RunExplain(const ExplainOptions& options, Terminal& terminal) {
   std::optional<ExistingTags> existing =
       FindTags(options.model, source, &file.model(), terminal);
   auto [tagging, explanation] = file.Map([&](const Model& model) {
-    return MapAndExplain(model, source.mapping, facts, node);
+    return MapAndExplain(model, source.mapping, facts, node, options.all);
   });
   file.file().CheckUnchanged();
   if (!existing) return ExplainNode(file.model(), tagging, node, explanation);

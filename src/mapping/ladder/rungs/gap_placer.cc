@@ -34,9 +34,10 @@ class GapPlacer : RungBase {
         bounds_(FindBounds(evidence, placed)),
         again_(tree_.size(), false),
         from_book_(model_.node_count(), false) {
-    for (const Claims* const claims :
-         {&evidence.recipes, &evidence.loose_recipes}) {
-      for (const Claim& claim : *claims) from_book_[claim.node] = true;
+    for (const WriterId from : {WriterId::kRecipe, WriterId::kLooseRecipe}) {
+      for (const Clue& clue : evidence.said.From(from)) {
+        from_book_[clue.node] = true;
+      }
     }
     for (const Parameter& parameter : evidence.parameters) {
       for (ModuleId at = parameter.module;
@@ -561,20 +562,20 @@ class GapPlacer : RungBase {
 // What the recipe book says, but where the file's own parameters show that a
 // node is deeper inside.
 std::vector<Claim> WithinBounds(const Evidence& evidence, const Placed& placed,
-                                const Claims& recipes) {
+                                WriterId from) {
   std::vector<Claim> claims;
   std::optional<Bounds> bounds;
-  for (const Claim& claim : recipes) {
-    if (placed[claim.node].tagged()) continue;
-    if (claim.confidence == Confidence::kLow) {
+  for (const Clue& clue : evidence.said.From(from)) {
+    if (placed[clue.node].tagged()) continue;
+    if (clue.level == Confidence::kLow) {
       if (!bounds) bounds = FindBounds(evidence, placed);
-      const ModuleId inside = bounds->inside[claim.node];
-      if (inside != kNo<ModuleId> && inside != claim.module &&
-          evidence.modules.IsAncestor(claim.module, inside)) {
+      const ModuleId inside = bounds->inside[clue.node];
+      if (inside != kNo<ModuleId> && inside != clue.module &&
+          evidence.modules.IsAncestor(clue.module, inside)) {
         continue;
       }
     }
-    claims.push_back(claim);
+    claims.push_back(evidence.said.AsClaim(clue));
   }
   return claims;
 }
@@ -583,12 +584,12 @@ std::vector<Claim> WithinBounds(const Evidence& evidence, const Placed& placed,
 
 std::vector<Claim> ProposeFromRecipes(const Evidence& evidence,
                                       const Placed& placed) {
-  return WithinBounds(evidence, placed, evidence.recipes);
+  return WithinBounds(evidence, placed, WriterId::kRecipe);
 }
 
 std::vector<Claim> ProposeFromLooseRecipes(const Evidence& evidence,
                                            const Placed& placed) {
-  return WithinBounds(evidence, placed, evidence.loose_recipes);
+  return WithinBounds(evidence, placed, WriterId::kLooseRecipe);
 }
 
 std::vector<Claim> ProposeFromExecutionOrder(const Evidence& evidence,

@@ -275,9 +275,9 @@ class AttentionCores : RungBase {
   // Stores the norm that the input projections read.
   void RememberNorm(NodeId node) {
     if (IsOpen(node)) return;
-    const auto at = evidence_.usual_attention.find(
-        static_cast<std::uint32_t>(placed_[node].module));
-    if (at != evidence_.usual_attention.end()) usual_ = at->second;
+    const ModuleId usual =
+        UsualAttention(evidence_, tree_, placed_[node].module);
+    if (usual != kNo<ModuleId>) usual_ = usual;
   }
 
   void Add(NodeId node, NodeId softmax) {

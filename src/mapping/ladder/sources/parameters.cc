@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include "mapping/ladder/rungs/rung_base.h"
+#include "mapping/ladder/sources.h"
 
 namespace onnx_tag {
 namespace {
@@ -71,7 +72,9 @@ std::unordered_map<std::uint64_t, NodeId> NamelessProducts(
 
 IdVector<NodeId, bool> NodesOfRecipes(const Evidence& evidence) {
   IdVector<NodeId, bool> nodes(evidence.model.node_count(), false);
-  for (const Claim& claim : evidence.recipes) nodes[claim.node] = true;
+  for (const Clue& clue : evidence.said.From(WriterId::kRecipe)) {
+    nodes[clue.node] = true;
+  }
   return nodes;
 }
 
@@ -108,22 +111,23 @@ ModuleId ReaderOf(const Evidence& evidence, ModuleId module,
 
 }  // namespace
 
-std::vector<Claim> ProposeFromParameters(const Evidence& evidence,
-                                         const Placed& placed) {
+void ReadParameters(const Evidence& evidence, ClueWriter& out) {
   const Model& model = evidence.model;
   const Operators& ops = evidence.graph.ops;
-  std::vector<Claim> claims;
   const auto products = NamelessProducts(evidence);
   const IdVector<ModuleId, bool> packs = ModulesThatPack(evidence);
   const IdVector<NodeId, bool> in_recipe = NodesOfRecipes(evidence);
   // The order of calls gives it to one of several equal modules.
   IdVector<NodeId, bool> is_beside(model.node_count(), false);
-  for (const Claim& claim : evidence.called) {
-    is_beside[claim.node] = claim.confidence < Confidence::kHigh;
+  for (const Clue& clue : evidence.said.From(WriterId::kCalled)) {
+    is_beside[clue.node] = clue.level < Confidence::kHigh;
   }
+  const auto is_open = [&](NodeId node) {
+    return !out.IsSaid(node, EvidenceKind::kParameter);
+  };
   const std::vector<bool> called = CalledModules(evidence.known);
   for (const NodeId node : model.Nodes()) {
-    if (placed[node].tagged() || evidence.is_carrier[node]) continue;
+    if (evidence.is_carrier[node]) continue;
     Owner owner = OwnerOf(evidence, node);
     if (owner.module == kNo<ModuleId>) continue;
     if (owner.from_hierarchy) {
@@ -137,42 +141,38 @@ std::vector<Claim> ProposeFromParameters(const Evidence& evidence,
     // A name without dots may belong to the root or to no module; a recipe is
     // more reliable.
     if (owner.module == ModuleTree::kRoot && in_recipe[node]) continue;
-    if (ops[node] == Op::kGather) {
+    const bool open = is_open(node);
+    if (open && ops[node] == Op::kGather) {
       // A tied matrix has the name of the embedding or of the head.
       const std::uint64_t shape = Shape(model, FirstInput(model, node));
       const auto head = products.find(Transposed(shape));
-      if (shape != 0 && head != products.end() &&
-          !placed[head->second].tagged() &&
+      if (shape != 0 && head != products.end() && is_open(head->second) &&
           !IsOfAnother(evidence, head->second, owner.module) &&
           !LooksLikeEmbedding(evidence, owner.module)) {
-        claims.push_back(
-            {head->second, owner.module, Confidence::kMedium,
-             Source::kParameter,
-             "its weight is the transposed weight of this module"});
+        out.Add({head->second, owner.module, Confidence::kMedium,
+                 Source::kParameter,
+                 "its weight is the transposed weight of this module"});
         continue;
       }
     }
     const bool is_doubtful = owner.module == ModuleTree::kRoot ||
                              (owner.from_hierarchy && is_beside[node]);
-    claims.push_back(
-        {node, owner.module,
-         is_doubtful ? Confidence::kMedium : Confidence::kHigh,
-         owner.from_hierarchy ? Source::kHierarchy : Source::kParameter,
-         owner.from_hierarchy
-             ? "in the hierarchy, this module runs here and has a "
-               "parameter of this shape"
-             : "it uses a parameter of this module"});
+    out.Add({node, owner.module,
+             is_doubtful ? Confidence::kMedium : Confidence::kHigh,
+             owner.from_hierarchy ? Source::kHierarchy : Source::kParameter,
+             owner.from_hierarchy
+                 ? "in the hierarchy, this module runs here and has a "
+                   "parameter of this shape"
+                 : "it uses a parameter of this module"});
     // The bias of a Linear is added to its MatMul, whose weight may have been
     // transposed and renamed.
-    if (ops[node] != Op::kAdd) continue;
+    if (!open || ops[node] != Op::kAdd) continue;
     const NodeId matmul = MatMulBefore(evidence, node);
-    if (matmul == kNo<NodeId> || placed[matmul].tagged()) continue;
+    if (matmul == kNo<NodeId> || !is_open(matmul)) continue;
     if (OwnerOf(evidence, matmul).module != kNo<ModuleId>) continue;
-    claims.push_back({matmul, owner.module, Confidence::kHigh,
-                      Source::kOperation,
-                      "the bias of this module is added to its result"});
+    out.Add({matmul, owner.module, Confidence::kHigh, Source::kOperation,
+             "the bias of this module is added to its result"});
   }
-  return claims;
 }
 
 }  // namespace onnx_tag
