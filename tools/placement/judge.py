@@ -33,8 +33,8 @@ class Tally:
         return " / ".join(f"{100 * x / max(self.n, 1):5.1f}" for x in self.sums) + f" of {self.n}"
 
 
-def isotonic(x: Sequence[int], y: Sequence[float]) -> List[Tuple[int, float]]:
-    """Least squares, never falling: (from this value of x on, mean of y)."""
+def isotonic(x: Sequence[int], y: Sequence[float], least: int = 50) -> List[Tuple[int, float]]:
+    """Least squares, never falling, at least so many values a step: (from this value of x on, mean of y)."""
     pools: List[List[float]] = []           # least x, weight, mean
     sums: Dict[int, List[float]] = {}
     for a, b in zip(x, y):
@@ -43,7 +43,7 @@ def isotonic(x: Sequence[int], y: Sequence[float]) -> List[Tuple[int, float]]:
         s[1] += float(b)
     for a in sorted(sums):
         pools.append([a, sums[a][0], sums[a][1] / sums[a][0]])
-        while len(pools) > 1 and pools[-2][2] >= pools[-1][2]:
+        while len(pools) > 1 and (pools[-2][2] >= pools[-1][2] or pools[-2][1] < least):
             last = pools.pop()
             weight = pools[-1][1] + last[1]
             pools[-1][2] = (pools[-1][2] * pools[-1][1] + last[2] * last[1]) / weight
