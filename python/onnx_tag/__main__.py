@@ -7,7 +7,7 @@ import sys
 import warnings
 from typing import List, Optional
 
-from . import adapter, agents, compare, engines, program, reference_command, weight_names
+from . import adapter, agents, compare, engines, program, reference_command, rename_weights, weight_names
 from ._version import __version__
 from .document import RecordingError
 from .errors import ProgramError, TagsError, printable
@@ -56,6 +56,7 @@ def parser() -> argparse.ArgumentParser:
     engines.add_parser(commands, formatter)
     agents.add_parser(commands, formatter)
     weight_names.add_parser(commands, formatter)
+    rename_weights.add_parser(commands, formatter)
     return top
 
 
@@ -157,6 +158,8 @@ def main(argv: Optional[List[str]] = None) -> int:
             return engines.run(options)
         if options.command == "check-weights":
             return weight_names.run(options)
+        if options.command == "rename-weights":
+            return rename_weights.run(options)
         if options.command == "mcp":
             return agents.run()
         if options.command == "adapter":

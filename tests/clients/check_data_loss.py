@@ -122,7 +122,7 @@ def program(cases: Cases) -> None:
         cases.words(f"export m.onnx --to {form} -o m.onnx --force")
         cases.words(f"export x.onnx --to {form} -o {WEIGHTS} --force")
     cases.words("export m.tags.json --to graphml -o m.tags.json --force")
-    for command in ("tag x.onnx", "strip x.onnx", "weights x.onnx --rename", "tap x.onnx --module **",
+    for command in ("tag x.onnx", "strip x.onnx", "tap x.onnx --module **",
                     "extract x.onnx --module a"):
         for target in (WEIGHTS, "x.onnx"):
             cases.words(f"{command} -o {target} --force")

@@ -9,7 +9,7 @@ With --models: each DIR/*/model.onnx, on random inputs, and what ONNX Runtime's 
 With --graphs: COUNT of the files below the folders, of as many families as there are, whose weights may be missing: they get
 random ones, inside the file and in a file beside it. Files that ONNX Runtime does not run as they are, are left out.
 
-For each model: initializers renamed and `strip` of that compared with the model; all modules tapped, the whole results and
+For each model: all modules tapped, the whole results and
 each new output compared; each module of up to three levels extracted and run on what the whole model feeds it; the model
 split at modules and by cost, and the parts run in turn. Prints a line a model. Exit 1 where anything differs.
 """
@@ -65,7 +65,7 @@ class Checker:
         self.binary, self.model, self.inputs, self.folder = binary, model, inputs, folder
         self.valid = is_valid(model)            # a float16 converter leaves nodes in a wrong order
         self.problems: list[str] = []
-        self.counts = {"renamed": 0, "taps": 0, "extracted": 0, "splits": 0, "refused": 0}
+        self.counts = {"taps": 0, "extracted": 0, "splits": 0, "refused": 0}
 
     def tool(self, *words: str) -> tuple[int, dict, str]:
         done = subprocess.run([self.binary, *words, "--json"], capture_output=True, text=True)
@@ -73,7 +73,6 @@ class Checker:
 
     def check(self) -> None:
         whole = run(self.model, self.inputs, self.valid)
-        self.rename(whole)
         tapped = os.path.join(self.folder, "tapped.onnx")
         code, said, err = self.tool("tap", self.model, "--module", "**", "-o", tapped, "--data", "copy", "--force")
         if code != 0:
@@ -101,29 +100,6 @@ class Checker:
                 self.split(["--at", *chosen], whole)
         for measure in ("weights", "flops", "memory"):
             self.split(["--parts", "3", "--by", measure], whole)
-
-    def rename(self, whole: dict[str, np.ndarray]) -> None:
-        beside = os.path.dirname(os.path.abspath(self.model))       # where its external data is
-        renamed, back = (os.path.join(beside, f".parts-{name}.onnx") for name in ("renamed", "back"))
-        try:
-            code, _, err = self.tool("weights", self.model, "--rename", "-o", renamed, "--force")
-            if code != 0:
-                self.problems.append(f"rename: exit {code}: {err[-200:]}")
-                return
-            results = run(renamed, self.inputs, self.valid)
-            if not all(same(value, results[name]) for name, value in whole.items()):
-                self.problems.append("rename changes the results")
-            subprocess.run([self.binary, "strip", renamed, "-o", back, "--force"], check=True, capture_output=True)
-            stripped = os.path.join(beside, ".parts-stripped.onnx")
-            subprocess.run([self.binary, "strip", self.model, "-o", stripped, "--force"], check=True, capture_output=True)
-            with open(stripped, "rb") as was, open(back, "rb") as now:
-                if was.read() != now.read():
-                    self.problems.append("strip does not undo rename")
-            self.counts["renamed"] = 1
-        finally:
-            for name in ("renamed", "back", "stripped"):
-                if os.path.exists(path := os.path.join(beside, f".parts-{name}.onnx")):
-                    os.remove(path)
 
     def all_values(self, path: str) -> dict[str, np.ndarray]:
         model = onnx.load(self.model)

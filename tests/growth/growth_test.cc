@@ -313,11 +313,7 @@ const std::vector<Dimension>& Dimensions() {
        [](const TemporaryFolder& folder, std::uint32_t size) {
          return std::vector<std::string>{
              "weights",
-             folder.Write("m.onnx", FamilyOf("one_parameter").make(size, 1)),
-             "--rename",
-             "-o",
-             folder / "r.onnx",
-             "--force"};
+             folder.Write("m.onnx", FamilyOf("one_parameter").make(size, 1))};
        }},
       {"weights compared",
        [](const TemporaryFolder& folder, std::uint32_t size) {

@@ -54,7 +54,6 @@ const std::vector<Command>& Commands() {
       {"tsv", {"export", "@a.tags.json", "--to", "tsv"}},
       {"netron", {"export", "@a.tagged.onnx", "--to", "netron"}},
       {"weights", {"weights", "@a.tagged.onnx"}},
-      {"rename", {"weights", "@a.tagged.onnx", "--rename", "-o", "-"}},
       {"report", {"report", "@a.tagged.onnx", "-o", "-"}},
       {"report two", {"report", "@a.tagged.onnx", "@b.tagged.onnx", "-o", "-"}},
       // A module of some shapes has no input or no output.

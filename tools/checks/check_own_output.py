@@ -35,7 +35,7 @@ def tag_options(chance: random.Random) -> list:
 def followers(tagged: str, source: str, module: str, out: str, chance: random.Random) -> list:
     return chance.choice([
         ["transfer", tagged, source, "-o", out], ["transfer", source, tagged, "-o", out], ["strip", tagged, "--private", "-o", out],
-        ["weights", tagged, "--rename", "-o", out], ["strip", tagged, "-o", out],
+        ["strip", tagged, "-o", out],
         ["tap", tagged, "--module", "**", "-o", out], ["extract", tagged, "--module", module, "-o", out],
         ["tag", tagged, "-o", out, *tag_options(chance)]])
 

@@ -39,7 +39,6 @@ def commands(file: str, out: str) -> Dict[str, List[str]]:
         "strategies": ["strategies", file],
         "report": ["report", file, "-o", f"{out}/page.html"],
         "weights": ["weights", file],
-        "weights --rename": ["weights", file, "--rename", "-o", f"{out}/renamed.onnx", *keep],
         "tap": ["tap", file, "--module", "**", "-o", f"{out}/tap.onnx", *keep],
         "extract": ["extract", file, "--module", "", "-o", f"{out}/part.onnx", *keep],
         "split": ["split", file, "--at", "", "--out-dir", f"{out}/parts", *keep],

@@ -137,10 +137,6 @@ bool IsPiped(const TagOptions& options) {
 }
 
 // Of what a command can do, how much is asked for.
-int WaysOf(const WeightsOptions& options, const Printing& printing) {
-  return (options.rename ? 1 : 0) + (printing.HasTsv() ? 1 : 0);
-}
-
 int WaysOf(const Parser& parser, const SplitOptions& options) {
   return (options.at.empty() ? 0 : 1) + (parser.Count("--parts") > 0 ? 1 : 0) +
          (options.budget ? 1 : 0);

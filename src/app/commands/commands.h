@@ -255,10 +255,7 @@ struct SplitOptions : TaggedModelOptions {
 };
 Result RunSplit(const SplitOptions& options, Terminal& terminal);
 
-struct WeightsOptions : TaggedModelOptions {
-  bool rename = false;  // write the model with restored names
-  WriteOptions write;
-};
+struct WeightsOptions : TaggedModelOptions {};
 Result RunWeights(const WeightsOptions& options, Terminal& terminal);
 
 struct ReportOptions {

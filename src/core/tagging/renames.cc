@@ -132,22 +132,6 @@ RecordedRenames ReadRenames(const Model& model) {
   return renames;
 }
 
-std::string EncodeRenames(const NewNames& renames) {
-  // In the order of the new names: the same input gives the same bytes.
-  std::vector<std::pair<std::string_view, std::string_view>> pairs;
-  for (const auto& [old_name, new_name] : renames) {
-    pairs.emplace_back(new_name, old_name);
-  }
-  std::sort(pairs.begin(), pairs.end());
-  JsonWriter json;
-  json.BeginObject();
-  for (const auto& [new_name, old_name] : pairs) {
-    json.Key(new_name).String(old_name);
-  }
-  json.EndObject();
-  return json.Take();
-}
-
 // The reader's walk again: messages of the spine are met in the same order.
 class RenameTree::Visitor {
  public:

@@ -1,7 +1,7 @@
 // Initializers that were renamed: the record in the model's metadata, and all
 // places of the file that mention a name.
 //
-// `weights --rename` writes the record {"new name": "old name", ...}; strip
+// `rename-weights` of the companion writes the record {"new name": "old name", ...}; strip
 // reads it and puts the old names back.
 #pragma once
 
@@ -43,8 +43,6 @@ struct RecordedRenames {
   std::string fault;
 };
 RecordedRenames ReadRenames(const Model& model);
-
-std::string EncodeRenames(const NewNames& renames);
 
 // The tree of a file's messages, with those that must change when names do:
 // each mention is a message of its own, and so is the tensor or value around

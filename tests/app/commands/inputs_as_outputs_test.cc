@@ -103,7 +103,6 @@ const std::vector<Row>& Rows() {
        {"e.onnx", "w.bin", "rules.json"},
        kOne},
       {"extract", {"@e.onnx", "--module", "b.0"}, {"e.onnx", "w.bin"}, kOne},
-      {"weights", {"@e.onnx", "--rename"}, {"e.onnx", "w.bin"}, kOne},
       {"report", {"@m.onnx"}, {"m.onnx", "w.bin"}, kOne},
       {"report", {"@m.onnx", "@n.onnx"}, {"m.onnx", "n.onnx"}, kOne},
   };

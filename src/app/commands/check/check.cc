@@ -117,7 +117,7 @@ bool IsWithin(std::string_view path, std::string_view outer) {
 
 // Tags that the names in the file contradict: it was changed after tagging. A
 // guess proves no change, as the recipe book may know more; nor do names that
-// `weights --rename` gave, as they follow from the tags.
+// `rename-weights` gave, as they follow from the tags.
 void CheckStale(const Model& model, const Tagging& tags, Findings& findings) {
   if (!ReadRenames(model).names.empty()) return;
   MappingOptions options;

@@ -96,8 +96,8 @@ Result RunStrip(const StripOptions& options, Terminal& terminal) {
   if (!fault.empty()) {
     Fail(ErrorKind::kOutput,
          "{}: its record of renamed initializers ({}) does not fit the file: "
-         "{}\n  strip the file that `weights --rename` wrote, before another "
-         "program changes it",
+         "{}\n  strip the file as it was renamed, before another program "
+         "changes it",
          options.model, keys::kRenamed, fault);
   }
   TagWriter writer(file.model());

@@ -5,23 +5,20 @@
 #include <unordered_map>
 
 #include "app/commands/commands.h"
-#include "app/commands/output/destinations.h"
-#include "app/commands/write/new_models.h"
+#include "app/commands/read/tagged_model.h"
+#include "app/render/render.h"
 #include "base/lists.h"
-#include "core/tagging/tag_format.h"
 #include "core/tagging/words.h"
 #include "file/model/element_types.h"
 #include "file/model/field_kinds.h"
 #include "file/model/message_walk.h"
 #include "file/model/tensor_data.h"
 #include "onnx_tag/error.h"
-#include "uses/edit/renamer.h"
 #include "uses/weights/weight_map.h"
 
 namespace onnx_tag {
 namespace {
 
-using weights::Change;
 using weights::Weight;
 
 std::string ShapeText(std::span<const std::int64_t> dims) {
@@ -127,82 +124,6 @@ std::string CountsText(const std::vector<Weight>& list) {
          Join(words);
 }
 
-// ---------------------------------------------------------------- --rename
-// What a quantizer appends, as ONNX Runtime does.
-std::string_view Suffix(Change change) {
-  return change == Change::kQuantized   ? "_quantized"
-         : change == Change::kScale     ? "_scale"
-         : change == Change::kZeroPoint ? "_zero_point"
-                                        : "";
-}
-
-// "a.query.weight+a.key.weight": every parameter it holds.
-std::string NewName(const Weight& weight) {
-  const std::span<const std::string> all(weight.parameters);
-  return Join(weight.change == Change::kTied ? all.first(1) : all, "+") +
-         std::string(Suffix(weight.change));
-}
-
-// A surviving name is the exporter's own word; with what a quantizer added it
-// is as good.
-std::vector<edit::Rename> Wanted(const Model& model,
-                                 const std::vector<Weight>& list) {
-  std::vector<edit::Rename> renames;
-  for (const Weight& weight : list) {
-    if (weight.parameters.empty() || weight.confidence < Confidence::kMedium) {
-      continue;
-    }
-    const std::string_view old_name =
-        model.ValueName(model.initializers()[weight.initializer].value);
-    const bool holds = AnyIn(weight.parameters, [&](const std::string& name) {
-      return old_name.starts_with(name);
-    });
-    if (!holds) renames.push_back({weight.initializer, NewName(weight)});
-  }
-  return renames;
-}
-
-// Writes the model with its initializers named after the parameters they hold.
-Result Rename(const WeightsOptions& options, const TaggedModel& model,
-              const std::vector<Weight>& list, Terminal& terminal) {
-  const Model& file = model.model();
-  for (const MetadataEntry& entry : file.metadata()) {
-    if (entry.key != keys::kRenamed && entry.key != keys::kLayout) continue;
-    Fail(ErrorKind::kOutput,
-         "{}: {}\n  restore the original first: onnx-tag strip {}",
-         options.model,
-         entry.key == keys::kRenamed
-             ? "its initializers were renamed before"
-             : "was tagged, and lengths in it are padded",
-         options.model);
-  }
-  const edit::Renamer renamer(file, Wanted(file, list));
-  for (const edit::Renamer::Refused& refused : renamer.refused()) {
-    terminal.Note(
-        "{} keeps its name: {}",
-        file.ValueName(file.initializers()[refused.initializer].value),
-        refused.why);
-  }
-  Result result;
-  result.Line("{}: {} of {} renamed", options.model, renamer.names().size(),
-              Count(list.size(), "initializer"));
-  const std::string path =
-      ModelDestination(options.model, options.write, "renamed");
-  WriteNewModel(*model.file(), model.inputs(), options.write, terminal,
-                ModelOf(renamer, path), result);
-  Datum::List renamed;
-  for (const Initializer& tensor : file.initializers()) {
-    const std::string name(file.ValueName(tensor.value));
-    const auto at = renamer.names().find(name);
-    if (at == renamer.names().end()) continue;
-    renamed.push_back(Datum::Object({{"from", name}, {"to", at->second}}));
-  }
-  result.data = Datum::Object({{"file", options.model},
-                               {"output", path},
-                               {"renamed", std::move(renamed)}});
-  return result;
-}
-
 }  // namespace
 
 Result RunWeights(const WeightsOptions& options, Terminal& terminal) {
@@ -230,7 +151,6 @@ Result RunWeights(const WeightsOptions& options, Terminal& terminal) {
     }
     terminal.Note("{}; --strict refuses that", text);
   }
-  if (options.rename) return Rename(options, *model, *list, terminal);
   const Table table = WeightTable(model, list);
   result.rows.push_back(table);
   result.data = Datum::Object({{"file", options.model}, {"weights", table}});

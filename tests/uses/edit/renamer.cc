@@ -1,9 +1,11 @@
 #include "uses/edit/renamer.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "base/text.h"
 #include "core/tagging/tag_format.h"
+#include "file/json/writer.h"
 #include "file/model/onnx_fields.h"
 #include "file/protobuf/messages.h"
 #include "file/wire/encoding.h"
@@ -14,6 +16,22 @@ namespace onnx_tag::edit {
 namespace {
 
 constexpr std::uint64_t kRecordToken = ~std::uint64_t{0};
+
+std::string EncodeRenames(const NewNames& renames) {
+  // In the order of the new names: the same input gives the same bytes.
+  std::vector<std::pair<std::string_view, std::string_view>> pairs;
+  for (const auto& [old_name, new_name] : renames) {
+    pairs.emplace_back(new_name, old_name);
+  }
+  std::sort(pairs.begin(), pairs.end());
+  JsonWriter json;
+  json.BeginObject();
+  for (const auto& [new_name, old_name] : pairs) {
+    json.Key(new_name).String(old_name);
+  }
+  json.EndObject();
+  return json.Take();
+}
 
 }  // namespace
 

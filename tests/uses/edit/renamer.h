@@ -1,4 +1,5 @@
-// Initializers under other names, everywhere in the file; strip undoes it.
+// Initializers under other names, everywhere in the file, as version 0.4 gave
+// them; strip undoes it.
 #pragma once
 
 #include <cstdint>
