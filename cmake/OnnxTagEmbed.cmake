@@ -25,7 +25,7 @@ endfunction()
 # onnx_tag_commands(LAYER): makes the command line from src/data/commands.txt: see
 # EmbedCommands.cmake.
 function(onnx_tag_commands layer)
-  onnx_tag_rows(${layer} commands.txt EmbedCommands.cmake command_rows.inc tool_rows.inc)
+  onnx_tag_rows(${layer} commands.txt EmbedCommands.cmake command_rows.inc)
 endfunction()
 
 # Makes C++ of the rows in src/data/FILE, with cmake/MAKER, as generated/MADE.

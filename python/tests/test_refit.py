@@ -212,3 +212,29 @@ def test_a_kill_leaves_an_old_output_or_a_new_one(case: Dict[str, Any], tmp_path
     done = subprocess.run([sys.executable, "-c", code, case["model"], case["was"], case["was"], str(out)], check=False,
                           cwd=Path(__file__).parents[1])
     assert done.returncode == 9 and out.read_bytes() == before
+
+
+def test_two_parameters_that_only_names_of_old_tell_apart(case: Dict[str, Any], tmp_path: Path) -> None:
+    """Nameless products of one shape in one layer: names of OLD may be swapped, also where one of them is damaged."""
+    old = {"k.weight": numbers(1, 6, 6), "o.weight": numbers(2, 6, 6)}
+    nodes = [helper.make_node("MatMul", ["x", "val_1"], ["h"], name="node_1"),
+             helper.make_node("MatMul", ["h", "val_2"], ["y"], name="node_2")]
+    path = model(tmp_path / "u.onnx", {"val_1": old["k.weight"].T, "val_2": old["o.weight"].T}, nodes)
+    now = save(tmp_path / "n.safetensors", {"k.weight": numbers(3, 6, 6), "o.weight": numbers(4, 6, 6)})
+    for state in (old, {"k.weight": old["o.weight"], "o.weight": old["k.weight"]},
+                  {"k.weight": old["k.weight"], "o.weight": numbers(5, 7, 6)}, {"k.weight": old["o.weight"]}):
+        with pytest.raises(RefitError) as error:
+            refit(path, now, save(tmp_path / "w.safetensors", state), tmp_path / "u.out.onnx", dry_run=True)
+        assert all(row["fate"] == "refused" for row in error.value.rows)
+
+
+def test_rows_in_another_order_are_refused(case: Dict[str, Any], tmp_path: Path) -> None:
+    table = numbers(8, 9, 5)
+    old, new = ({**case[name], "table": array} for name, array in (("old", table), ("new", numbers(7, 9, 5))))
+    path = model(tmp_path / "t.onnx", {**case["tensors"], "anchors": table[:4]}, case["nodes"])
+    was, now = save(tmp_path / "w.safetensors", old), save(tmp_path / "n.safetensors", new)
+    refit(path, now, was, tmp_path / "t.out.onnx")
+    np.testing.assert_array_equal(written(tmp_path / "t.out.onnx")["anchors"], new["table"][:4])
+    save(tmp_path / "w.safetensors", {**old, "table": table[[3, 0, 8, 1, 7, 2, 4, 5, 6]]})
+    with pytest.raises(RefitError):
+        refit(path, now, was, tmp_path / "t2.onnx")

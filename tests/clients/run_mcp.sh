@@ -1,5 +1,5 @@
 #!/bin/sh
-# Talks to `onnx-tag mcp` with the official client of the Model Context Protocol.
+# Talks to `python -m onnx_tag mcp` with the official client of the Model Context Protocol.
 #
 #   run_mcp.sh BINARY [WORK_DIR]
 #

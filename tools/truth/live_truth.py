@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Scores `tap` and `weights --check` against living PyTorch models with random weights.
+"""Scores `tap` and `check-weights` against living PyTorch models with random weights.
 
     live_truth.py tap BINARY [--model GLOB] [--export ts|dyn] [--verbose]
     live_truth.py weights BINARY [--model GLOB] [--export ts|dyn] [--verbose]
@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -178,7 +179,7 @@ SAFE_TYPES = {torch.float32: "F32", torch.float16: "F16", torch.int64: "I64", to
 
 
 def write_safetensors(model: nn.Module, path: pathlib.Path) -> None:
-    """The header, and zeros: --check reads names and shapes."""
+    """The header, and zeros: check-weights reads names and shapes."""
     header, end = {}, 0
     for key, tensor in model.state_dict().items():
         size = tensor.numel() * tensor.element_size()
@@ -193,7 +194,8 @@ def score_weights(binary: str, name: str, kind: str, example: Example, path: pat
         return Counter()
     state = path.with_suffix(".safetensors")
     write_safetensors(example.model, state)
-    run = subprocess.run([binary, "weights", str(path), "--check", str(state)], capture_output=True, text=True)
+    run = subprocess.run([sys.executable, "-m", "onnx_tag", "check-weights", str(path), str(state)], capture_output=True,
+                         text=True, env={**os.environ, "ONNX_TAG_PROGRAM": os.path.abspath(binary)})
     if run.returncode and verbose:
         lines = (run.stdout + run.stderr).splitlines()
         print(f"  {name}/{kind}:", *lines[-12:], sep="\n    ")

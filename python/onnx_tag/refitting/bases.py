@@ -187,6 +187,7 @@ class Library:
         self._digests: Dict[Tuple[int, Tuple[int, ...], int, int], Dict[bytes, Alike]] = {}
         self._rows: Dict[Tuple[int, int], Dict[bytes, Tuple[str, bool, int, bool]]] = {}
         self._scales: "Dict[Norm, Array]" = {}
+        self._alike: Dict[int, Dict[str, FrozenSet[str]]] = {}
 
     def scale(self, norm: Norm) -> "Array":
         if norm not in self._scales:
@@ -208,6 +209,25 @@ class Library:
             yield Base("transposed", source.parameters,
                        lambda side, axes=axes: source.make(side).transpose(axes),    # type: ignore
                        source, axes, turned=True)
+
+    def alike(self, base: "Base", preferred: Sequence[str]) -> "Base":
+        """The base, or a preferred one whose old numbers are the same; with the names of all of these."""
+        source = base.source
+        if source is None or source.word != "same":
+            return base
+        if source.size not in self._alike:
+            found: Dict[bytes, List[str]] = {}
+            for other in self.by_count[source.size]:
+                if other.word == "same":
+                    found.setdefault(digest(self.old.floats(other.parameters[0])), []).append(other.parameters[0])
+            self._alike[source.size] = {name: frozenset(names) for names in found.values() if len(names) > 1
+                                        for name in names}
+        names = self._alike[source.size].get(source.parameters[0], frozenset())
+        told = next((name for name in preferred if name in names and self.shapes[name] == source.shape), None)
+        if told is not None and told != source.parameters[0]:
+            base = next((one for one in self.moved(self.by_name[told], [source.shape[axis] for axis in base.axes])
+                         if one.axes == base.axes), base)
+        return base._replace(others=names)
 
     def equal(self, data: "Array", kind: int, clamp: int, shape: Sequence[int],
               preferred: Sequence[str]) -> Optional[Base]:

@@ -83,8 +83,13 @@ class Doubts:
             if len(match.parameters) == 1 and match.base.source is not None and one not in self.confirmed and \
                     not match.doubt and not match.base.others and not self.hints.tells(name, one):
                 untold.setdefault(self.library.shapes.get(one, ()), []).append((name, match))
-        for pairs in untold.values():
-            names = {match.parameters[0] for _, match in pairs}
+        placed = {one for match in self.matches.values() if not match.doubt for one in match.parameters
+                  if not self.now.why_unusable(one)}
+        for shape, pairs in untold.items():
+            # Those that reached no tensor may belong in their place, too.
+            names = {match.parameters[0] for _, match in pairs} | {
+                name for side in (self.prover.old, self.now) for name, one in side.parameters.items()
+                if tuple(one.numbers.shape) == shape and name not in placed and one.is_float}
             for _, match in pairs if len(names) > 1 else ():
                 other = min(names - set(match.parameters))
                 match.doubt = f"nothing but OLD's names tells {match.parameters[0]} from {other}"
@@ -125,22 +130,24 @@ class Doubts:
         is_matrix = named is None and any(
             slot == 1 and self.model.nodes[node].op in _PRODUCTS and not self.model.nodes[node].numbers.get("transB", 0)
             for node, slot in self._products(name))
-        if (hint.get("change") == "transposed" or is_matrix or (blocks
-                                                                and named is None)) and base.source is not None and \
+        is_matrix |= hint.get("change") == "transposed" or (blocks and named is None)
+        if is_matrix and base.source is not None and \
                 base.source.word == "same" and base.norm is None and square and base.turned == blocks:
             return f"{first} seems to be transposed in the old checkpoint"
         expected = [named] if named else self.hints.held(name) if self.hints.is_sure(name) else []
         held = [one for one in match.parameters if base.norm is None or one not in base.norm.parameters]
         own = int(np.prod(shape))
         total = sum(self._count(one) for one in expected)
+        gated = any(self.model.nodes[node].op in RECURRENT for node, _ in self.model.readers.get(name, ()))
+        firsts = [run[1] for run in base.runs]
+        if len(held) == 1 and len(firsts) <= 16 and firsts != sorted(firsts) and not gated:
+            return f"it has the rows of {first} in another order"
         if not expected or (total != own and not base.runs and sum(self._count(one) for one in held) != own):
             return ""
-        gated = any(self.model.nodes[node].op in RECURRENT for node, _ in self.model.readers.get(name, ()))
         if base.runs and not gated:
             if set(held) == set(expected) and len(held) > 1 and hint.get("change") in ("merged", "quantized") and \
                     not base.others and held != expected:
                 return f"it has {first} in another order"
-            firsts = [run[1] for run in base.runs]
             if set(held) == set(expected) and len(held) == 1 and sum(run[2] for run in base.runs) == \
                     self.library.shapes[first][0] and firsts != sorted(firsts):
                 return f"it has the rows of {first} in another order"

@@ -296,9 +296,10 @@ class Prover:
                 if scheme.kind != tensor.kind or blocks != (group.groups.block > 0) or (
                         blocks and scheme.symmetric != (group.zero is None)):
                     continue
-                match = self._quantize(tensor, group, base, scheme)
-                if self._proves(match):
-                    return match
+                if self._proves(self._quantize(tensor, group, base, scheme)):
+                    plain = base if base.norm is not None else self.library.alike(
+                        base, self.preferred.get(tensor.name, ()))
+                    return self._quantize(tensor, group, plain, scheme)
         return None
 
     def _near_bases(self, tensor: Tensor, target: "Array", slack: "Array") -> Iterator[Base]:
@@ -461,6 +462,9 @@ class Prover:
             bases = [folded_bias(of_weight.base, self.library, fused) for fused in (False, True)] \
                 if norm is not None and norm.variance is not None else self._near_bases(tensor, target, slack)
             for base in bases:
+                if base.norm is None:
+                    base = self.library.alike(base, self.preferred.get(tensor.name, ()))
+
                 def make(side: Side, base: Base = base, own: Optional[Tensor] = own,
                          levels: "Callable[[Side], Array]" = levels) -> "Dict[str, Array]":
                     by = levels(side)
