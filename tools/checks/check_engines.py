@@ -6,7 +6,7 @@
 Runs each model before and after in ONNX Runtime, OpenVINO and QNN's graph writer. The latter needs no device but
 looks for one in /dev: a preloaded opendir (needs cc) shows it one. Axes get fixed sizes, weights without data are
 filled by chance. Prints for each model a row of docs/figures/names-kernels.tsv: kernels whose name begins with the
-path of a module, of all. Then: `profile` against OpenVINO's own sum; operators of QNN with a node of the model, by
+path of a module, of all. Then: the table of `report-table` against OpenVINO's own sum; operators of QNN with a node of the model, by
 its trace and invented cycles; `compare` of OpenVINO's values (bfloat16) against numpy's SQNR. Exit 1 if a total or an
 SQNR differs. Needs onnx, onnxruntime, onnxruntime-qnn, openvino, and the companion (python/) on PYTHONPATH.
 """
@@ -54,6 +54,14 @@ onnxruntime.InferenceSession(model, options)
 
 def ask(*words: object) -> str:
     return subprocess.run([sys.argv[1], *map(str, words)], check=True, capture_output=True, text=True).stdout
+
+
+def table_of(engine: str, report: pathlib.Path, *words: object) -> pathlib.Path:
+    """The report as lines of NODE<tab>NUMBER."""
+    table = report.with_suffix(".tsv")
+    subprocess.run([sys.executable, "-m", "onnx_tag", "report-table", engine, report, "-o", table, "--force", *map(str, words)],
+                   check=True, capture_output=True)
+    return table
 
 
 def prepared(source: str, path: pathlib.Path) -> None:
@@ -166,12 +174,13 @@ def check(source: str, folder: pathlib.Path) -> None:
         report = folder / "openvino.json"
         cells["openvino"].append(share(kernels_of(in_openvino(file, "f32", True), report), modules))
         total = sum(round(r["real_time"]) for r in json.loads(report.read_text()) if "EXECUTED" in r["status"])
-        said = json.loads(ask("profile", file, report, "--json"))["total_us"]
-        assert said == total, f"profile has {said} us, OpenVINO {total}"
+        table = table_of("openvino", report)
+        said = round(sum(float(line.split("\t")[1]) for line in table.read_text().splitlines()[1:]))
+        assert said == total, f"the table has {said} us, OpenVINO {total}"
         operators = in_qnn(file, folder)
         cells["qnn"].append(share(operators, modules))
-        table = ("profile", file, folder / "qnn.csv", "--op-trace", folder / "qnn_op_trace.json", "--json")
-        placed = len(operators) - len(json.loads(ask(*table))["unplaced"])
+        table = table_of("qnn", folder / "qnn.csv", "--op-trace", folder / "qnn_op_trace.json")
+        placed = len(operators) - len(json.loads(ask("profile", file, table, "--json"))["unplaced"])
         notes.append(f"QNN: {placed} of {len(operators)} have nodes; OpenVINO: {said} us, as it says itself")
     print(source, *(cell for pair in cells.values() for cell in pair), sep="\t")
     print(*(f"  {note}" for note in [*notes, sqnr_differs(model, folder)]), sep="\n", flush=True)
