@@ -1,6 +1,7 @@
 // TensorRT's own names for what its builder made of a network. The
 // documentation of trtexec describes the files.
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -8,7 +9,7 @@
 #include "base/text.h"
 #include "file/json/reader.h"
 #include "onnx_tag/error.h"
-#include "uses/profile/collector.h"
+#include "uses/profile/profile.h"
 
 namespace onnx_tag::profile {
 namespace {
@@ -87,7 +88,9 @@ NodesOfLayers ReadLayers(Bytes json) {
 Profile ReadTimes(Bytes json, const NodesOfLayers& known) {
   constexpr double kMost = 1e9;  // 11 days
   json::Reader reader(json, ErrorKind::kInput);
-  Collector collector("TensorRT", true);
+  Profile profile;
+  double sum = 0;
+  std::int64_t end = 0;
   std::uint64_t runs = 0;
   bool any = false;
   const auto read_entry = [&] {
@@ -111,15 +114,30 @@ Profile ReadTimes(Bytes json, const NodesOfLayers& known) {
     }
     any = true;
     const auto at = known.find(name);
-    collector.Add(at != known.end() && !at->second.empty() ? at->second
-                                                           : NodesInName(name),
-                  "", milliseconds * 1000, [&] { return reader.Where(place); });
+    const Names nodes = at != known.end() && !at->second.empty()
+                            ? at->second
+                            : NodesInName(name);
+    // The sum is rounded, not each layer, and divided among the nodes: the
+    // total is exact.
+    sum += milliseconds * 1000;
+    const std::int64_t whole = std::llround(sum) - end;
+    const auto count = static_cast<std::int64_t>(nodes.size());
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t part = whole / count + (i < whole % count ? 1 : 0);
+      profile.runs.push_back(
+          {.kernel = profile.kernels.Add(
+               {nodes[static_cast<std::size_t>(i)], "", "TensorRT"}),
+           .thread = 0,
+           .begin = end,
+           .duration = part,
+           .self = part});
+      end += part;
+    }
   };
   reader.ForEachItem([&] {
     if (reader.Peek() == Kind::kObject) read_entry();
   });
   if (!any) Fail(ErrorKind::kInput, "it has no layers");
-  Profile profile = collector.Take();
   profile.model_runs = runs;
   profile.calls_each = runs == 0 ? 1 : runs;
   return profile;

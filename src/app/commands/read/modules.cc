@@ -15,16 +15,13 @@
 
 namespace onnx_tag {
 ModuleCounts::ModuleCounts(const Tagging& tagging, bool with_found)
-    : own_(tagging.modules.size()), by_confidence_(tagging.modules.size()) {
+    : own_(tagging.modules.size()) {
   for (const Tag& tag : tagging.tags) {
     if (!tag.tagged()) continue;
-    if (!with_found && tag.source == Source::kStructure) continue;
-    ++own_[tag.module];
-    ++by_confidence_[tag.module][Index(tag.confidence)];
+    if (with_found || tag.source != Source::kStructure) ++own_[tag.module];
   }
-  RollUp(tagging.modules, by_confidence_, [](auto& to, const auto& from) {
-    for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
-  });
+  total_ = own_;
+  RollUp(tagging.modules, total_);
 }
 
 namespace {

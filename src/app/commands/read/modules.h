@@ -2,7 +2,6 @@
 // each has, and the tree that people see.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -30,18 +29,12 @@ class ModuleCounts {
   explicit ModuleCounts(const Tagging& tagging, bool with_found = true);
 
   std::uint64_t Own(ModuleId id) const { return own_[id]; }
-  std::uint64_t Total(ModuleId id) const {
-    const auto& counts = by_confidence_[id];
-    return std::uint64_t{counts[0]} + counts[1] + counts[2] + counts[3];
-  }
   // Own and below.
-  const std::array<std::uint32_t, 4>& ByConfidence(ModuleId id) const {
-    return by_confidence_[id];
-  }
+  std::uint64_t Total(ModuleId id) const { return total_[id]; }
 
  private:
   IdVector<ModuleId, std::uint32_t> own_;
-  IdVector<ModuleId, std::array<std::uint32_t, 4>> by_confidence_;
+  IdVector<ModuleId, std::uint32_t> total_;
 };
 
 // The module tree as people want to see it: layers that repeat are one row,
