@@ -1,8 +1,8 @@
 // Initializers that were renamed: the record in the model's metadata, and all
 // places of the file that mention a name.
 //
-// `rename-weights` of the companion writes the record {"new name": "old name", ...}; strip
-// reads it and puts the old names back.
+// `rename-weights` of the companion writes the record {"new name": "old name",
+// ...}; strip reads it and puts the old names back.
 #pragma once
 
 #include <cstdint>
