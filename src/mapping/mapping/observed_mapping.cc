@@ -198,6 +198,11 @@ void ClaimGatherer::AfterFound(std::span<const Claim> claims,
   }
 }
 
+void ClaimGatherer::AfterOrder(const ModuleIds& new_ids) {
+  for (GatheredClaim& claim : winners_) claim.module = new_ids[claim.module];
+  for (GatheredClaim& claim : others_) claim.module = new_ids[claim.module];
+}
+
 void ClaimGatherer::Win(GatheredClaim claim) {
   winner_[claim.node] = static_cast<std::uint32_t>(winners_.size());
   winners_.push_back(std::move(claim));

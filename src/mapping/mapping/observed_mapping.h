@@ -9,6 +9,7 @@
 #include "mapping/ladder/claim.h"
 #include "mapping/mapping/apply_rules.h"
 #include "mapping/mapping/laws.h"
+#include "mapping/mapping/order_modules.h"
 #include "onnx_tag/mapping.h"
 
 namespace onnx_tag {
@@ -34,6 +35,8 @@ class MappingObserver {
   // none.
   virtual void AfterFound(std::span<const Claim> claims,
                           const ModuleTree& modules) = 0;
+  // With the modules' final ids.
+  virtual void AfterOrder(const ModuleIds& /*new_ids*/) {}
 };
 
 // `observer` may be null.
@@ -78,6 +81,7 @@ class ClaimGatherer : public MappingObserver {
   void AfterMove(const RuleMove& move, ModuleId module) override;
   void AfterFound(std::span<const Claim> claims,
                   const ModuleTree& modules) override;
+  void AfterOrder(const ModuleIds& new_ids) override;
 
   // Call it once, after the mapping.
   GatheredClaims Take();
