@@ -174,6 +174,13 @@ Tagging MapNodes(const Model& model, const MappingOptions& options,
     AssignClasses(graph, evidence, tagging,
                   {.catalogue = options.catalogue, .hidden = {}});
     rules.Classify(model, evidence.parameters, tagging);
+    const std::vector<LawFinding> findings = CheckClasses(graph, tagging);
+    if (observer != nullptr) observer->AfterClasses(findings, tagging);
+    ObeyLaws(findings, tagging.tags);
+    for (const LawFinding& finding : findings) {
+      Tag& tag = tagging.tags[finding.node];
+      if (tag.confidence < options.min_confidence) tag = Tag();
+    }
     if (strategy.prune != nullptr) strategy.prune(tagging);
     tagging.notes.insert(tagging.notes.begin(), evidence.warnings.begin(),
                          evidence.warnings.end());

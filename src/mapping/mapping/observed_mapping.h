@@ -31,6 +31,9 @@ class MappingObserver {
                           const Placed& placed) = 0;
   // For each node that a rule moved, with its new module.
   virtual void AfterMove(const RuleMove& /*move*/, ModuleId /*module*/) {}
+  // Before the law of classes is applied to the tags.
+  virtual void AfterClasses(const std::vector<LawFinding>& findings,
+                            const Tagging& tagging) = 0;
   // With the claims for nodes that no rung placed; not called if there are
   // none.
   virtual void AfterFound(std::span<const Claim> claims,
@@ -79,6 +82,8 @@ class ClaimGatherer : public MappingObserver {
   void BeforeLaws(const Clues& clues, const std::vector<LawFinding>& findings,
                   const Placed& placed) override;
   void AfterMove(const RuleMove& move, ModuleId module) override;
+  void AfterClasses(const std::vector<LawFinding>& findings,
+                    const Tagging& tagging) override;
   void AfterFound(std::span<const Claim> claims,
                   const ModuleTree& modules) override;
   void AfterOrder(const ModuleIds& new_ids) override;
