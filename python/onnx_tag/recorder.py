@@ -19,7 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .modules import first_paths, module_map, named_tensors
 from .tracebacks import Tracebacks
-from .values import Values, dtype_name, storage_key
+from .values import Values, dtype_name
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -256,12 +256,11 @@ class Recorder:
             if kwargs:
                 event["kwargs"] = {name: self._argument(a) for name, a in kwargs.items()}
             before = list(tensors_in([args, kwargs]))
-            memories = {storage_key(t) for t in before}
             changed = self._written(func, args, kwargs)
         result = func(*args, **kwargs)
         with self._unseen():
             results = list(tensors_in(result))
-            event["outputs"] = [self._result(t, before, memories, changed) for t in results]
+            event["outputs"] = [self._result(t, before, changed) for t in results]
             writes = [self.values.written(t) for t in changed if not any(t is r for r in results)]
             if writes:
                 event["writes"] = writes
@@ -290,12 +289,12 @@ class Recorder:
             if tracing is not None:
                 _tracer._set_tracing_state(tracing)
 
-    def _result(self, tensor: "Tensor", before: List["Tensor"], memories: Any, changed: List["Tensor"]) -> int:
+    def _result(self, tensor: "Tensor", before: List["Tensor"], changed: List["Tensor"]) -> int:
         if any(tensor is t for t in changed):
             return self.values.written(tensor)
         if any(tensor is t for t in before):
             return self.values.read(tensor)
-        return self.values.made(tensor, fresh=storage_key(tensor) not in memories)
+        return self.values.made(tensor)
 
     @staticmethod
     def _written(func: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> List["Tensor"]:

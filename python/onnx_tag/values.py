@@ -2,6 +2,7 @@
 
 A tensor is known by its object. Views lose theirs on the way back through autograd (it makes a new object around the
 same memory), so a tensor that is not known by its object is looked up by its memory: storage, offset, shape, strides.
+A weak reference to each storage keeps its key from being used again, so that no tensor is taken for one that is gone.
 Writing in place makes a new value; who reads the same memory through another tensor afterwards gets a value that
 says so (`merges`).
 """
@@ -9,6 +10,8 @@ from __future__ import annotations
 
 import weakref
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
+
+from torch.multiprocessing.reductions import StorageWeakRef
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -20,12 +23,13 @@ def dtype_name(dtype: object) -> str:
     return str(dtype).replace("torch.", "", 1)
 
 
-def storage_key(tensor: "Tensor") -> Optional[int]:
-    """A key that is equal for all views of one storage; None for tensors without storage (such as sparse tensors)."""
+def storage_of(tensor: "Tensor") -> Any:
+    """The storage, which views share; None for tensors without one (such as sparse tensors)."""
     try:
-        storage: Any = tensor
-        storage = storage.untyped_storage() if hasattr(storage, "untyped_storage") else storage.storage()._untyped()
-        return int(storage._cdata)
+        anything: Any = tensor
+        if hasattr(anything, "untyped_storage"):
+            return anything.untyped_storage()
+        return anything.storage()._untyped()
     except (RuntimeError, NotImplementedError, AttributeError):
         return None
 
@@ -40,7 +44,8 @@ class _Memory:
     Writes are counted here, since torch's own counter is shared with a view only after the operation has returned.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, storage: Any) -> None:
+        self.reference = StorageWeakRef(storage)
         self.layouts: Dict[Layout, Tuple[int, int]] = {}
         self.writes = 0
         self.last_written = -1
@@ -74,11 +79,8 @@ class Values:
             return value
         return self._new(tensor, merges=[value, memory.last_written])
 
-    def made(self, tensor: "Tensor", fresh: bool) -> int:
-        """Adds a result of an operation. `fresh`: in new memory, so earlier values at this address no longer exist."""
-        key = storage_key(tensor)
-        if fresh and key is not None:
-            self._memories.pop(key, None)
+    def made(self, tensor: "Tensor") -> int:
+        """Adds a result of an operation."""
         return self._new(tensor)
 
     def written(self, tensor: "Tensor") -> int:
@@ -101,8 +103,13 @@ class Values:
         return value
 
     def _memory(self, tensor: "Tensor") -> Optional[_Memory]:
-        key = storage_key(tensor)
-        return None if key is None else self._memories.setdefault(key, _Memory())
+        storage = storage_of(tensor)
+        if storage is None:
+            return None
+        key = int(storage._cdata)
+        if key not in self._memories:
+            self._memories[key] = _Memory(storage)
+        return self._memories[key]
 
     def _find(self, tensor: "Tensor", memory: Optional[_Memory]) -> Optional[Tuple[int, int]]:
         known = self._objects.get(id(tensor))

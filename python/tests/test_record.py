@@ -309,6 +309,17 @@ def test_two_runs_give_the_same_bytes(tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_freed_memory_leaves_no_trace_in_a_recording(mode):
+    torch.manual_seed(0)
+    model, x = nn.MultiheadAttention(16, 4, batch_first=True).eval(), torch.ones(1, 5, 16)
+    documents, kept = [], []
+    for count in range(4):                                  # the allocator gives other addresses each time
+        kept.append([torch.zeros(size + count) for size in range(40 * count)])
+        documents.append(json.dumps(record(model, (x, x, x), run=mode)))
+    assert set(documents) == {documents[0]}
+
+
 def test_modules_may_be_called_from_outside():
     model = Net()
     with torch.no_grad(), Recorder(model) as recorder:

@@ -4,6 +4,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/lists.h"
 #include "clues/exporters/parameter_name.h"
 #include "clues/exporters/tools/original_name.h"
 #include "core/hierarchy/name_parts.h"
@@ -52,7 +53,12 @@ class ParameterGatherer {
       }
     }
     for (const ValueId value : graph_.left_out) {
-      AddParameter(value, model_.ValueName(value), RankOfLeftOut(value));
+      const std::uint32_t rank = RankOfLeftOut(value);
+      AddParameter(value, model_.ValueName(value), rank);
+      // Its numbers are not in the file: a bias or a norm's weight may have
+      // been merged with equal ones.
+      const ParameterId id = facts_.value_parameter[value];
+      if (id != kNo<ParameterId> && rank <= 1) uniform_[id] = true;
     }
     // Files are in topological order. If one is not, a carrier may be missed.
     for (const NodeId node : model_.Nodes()) {
@@ -208,8 +214,11 @@ class ParameterGatherer {
     for (const ValueId output : outputs) {
       if (output == kNo<ValueId>) continue;
       // An Identity whose output has the name of a parameter replaces that
-      // parameter: its tensor was merged with an equal one.
-      if (graph_.ops[node] == Op::kIdentity) {
+      // parameter: its tensor was merged with an equal one. A Cast or a
+      // DequantizeLinear may keep the name that its tensor has lost.
+      if (graph_.ops[node] == Op::kIdentity ||
+          (graph_.ops.Is(node, {OpKind::kCast, OpKind::kDequantizer}) &&
+           hierarchy::HasParameterSuffix(model_.ValueName(output)))) {
         const ParameterId source = facts_.value_parameter[inputs[0]];
         AddParameter(output, model_.ValueName(output),
                      source == kNo<ParameterId>
@@ -436,8 +445,36 @@ bool MultipliesScales(const GraphFacts& graph, NodeId node) {
 
 }  // namespace
 
+namespace {
+
+// Whether every reader takes the value where a layer has its weight, and no
+// dimension depends on the data.
+bool IsReadAsWeight(const Model& model, const Operators& ops, ValueId value) {
+  const ValueInfo* const info = model.InfoOf(value);
+  if (info == nullptr || !info->has_shape || info->rank == 0) return false;
+  for (const std::int64_t dim : model.Dims(*info)) {
+    if (dim <= 0) return false;
+  }
+  const auto readers = model.Consumers(value);
+  return !readers.empty() && AllIn(readers, [&](NodeId reader) {
+    const auto inputs = model.Inputs(reader);
+    const bool table = ops[reader] == Op::kGather;
+    if (!table && !ops.Is(reader, {OpKind::kProduct, OpKind::kConvolution})) {
+      return false;
+    }
+    for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
+      if (inputs[slot] == value && (slot == 0) != table) return false;
+    }
+    return true;
+  });
+}
+
+}  // namespace
+
 GraphFacts GatherGraph(const Model& model) {
   std::vector<ValueId> left_out;
+  std::vector<ValueId> unnamed;  // inputs that may be weights, too
+  bool has_inputs = false;
   for (const ValueId id : AllIds<ValueId>(model.value_count())) {
     const Value& value = model[id];
     if (value.producer != kNo<NodeId> || model.InitializerOf(id) != nullptr ||
@@ -445,9 +482,20 @@ GraphFacts GatherGraph(const Model& model) {
       continue;
     }
     const std::string_view name = model.ValueName(id);
-    if (value.is_input ? hierarchy::HasParameterSuffix(name)
-                       : name.find('.') != std::string_view::npos) {
+    if (!value.is_input) {
+      if (name.find('.') != std::string_view::npos) left_out.push_back(id);
+    } else if (hierarchy::HasParameterSuffix(name)) {
       left_out.push_back(id);
+      has_inputs = true;
+    } else if (value.graph == GraphId{0}) {
+      unnamed.push_back(id);
+    }
+  }
+  // If weights are inputs, those whose names an exporter made up are, too.
+  if (has_inputs && !unnamed.empty()) {
+    const Operators ops(model);
+    for (const ValueId id : unnamed) {
+      if (IsReadAsWeight(model, ops, id)) left_out.push_back(id);
     }
   }
   return GraphFacts(model, std::move(left_out));

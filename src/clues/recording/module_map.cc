@@ -182,10 +182,13 @@ class MapReader : Rows {
     if (key == "class" || key == "class_name") {
       map_.complete &= key == "class";
       found.class_name = StringOf(key, path);
+    } else if (key == "qualified") {
+      found.module.foreign = !StringOf(key, path).starts_with("torch.nn.");
     } else if (key == "scope") {
       found.scope = AsPath(StringOf(key, path));
     } else if (key == "parameters") {
       ReadParameters(found, path);
+      map_.has_parameters |= !found.module.parameters.empty();
     } else if (key == "order" && IsNext(Kind::kNumber)) {
       found.order = json_.Count();
     } else if (key == "buffers" && IsNext(Kind::kObject)) {
@@ -319,7 +322,15 @@ WeightShape WithoutOnes(WeightShape shape) {
 
 bool ModuleMap::OnlyHolds(ModuleId id) const {
   return !modules[id].listed || modules[id].container ||
-         tree.Class(id) == "Sequential";
+         (tree.Class(id) == "Sequential" && !modules[id].foreign);
+}
+
+bool ModuleMap::MayOwnTensors(ModuleId id) const {
+  const std::string& name = modules[id].shared_with;
+  const ModuleId first = name.empty() ? id : tree.Find(name);
+  if (!complete || !has_parameters || first == kNo<ModuleId>) return true;
+  return !modules[first].listed || !modules[first].parameters.empty() ||
+         modules[first].has_table;
 }
 
 ModuleMap ReadModuleMap(std::string_view json) {

@@ -30,6 +30,7 @@ struct RecordedModule {
   bool listed = false;      // false: only part of the path of another module
   bool container = false;   // has submodules and no forward
   bool has_table = false;   // a buffer of several numbers
+  bool foreign = false;     // its class is not one of torch.nn
 };
 
 // One call of a module.
@@ -45,9 +46,14 @@ struct ModuleMap {
   // Whether the map lists every module. The sidecars of other tools list only
   // the modules that were called, and often not those of torch.nn.
   bool complete = true;
+  bool has_parameters = false;  // of some modules
   // In the order in which they began: as recorded, or each module's first call.
   // Empty if the model was not run.
   std::vector<ModuleCall> calls;
+
+  // Whether the module may have a tensor of its own. False only if the map
+  // lists the parameters of modules, and none here.
+  bool MayOwnTensors(ModuleId id) const;
 
   // Whether the module only contains modules, so that operations between them
   // belong to its parent. A Sequential calls its children and does nothing

@@ -87,6 +87,9 @@ ValueId Links::WeightOf(ValueId value) const {
   for (int step = 0; value != kNo<ValueId>; ++step) {
     if (model_.InitializerOf(value) != nullptr) return value;
     const NodeId node = model_.Producer(value);
+    if (node == kNo<NodeId>) {
+      return data_.IsConstant(value) ? value : kNo<ValueId>;
+    }
     if (step == kSteps || !ops_.Is(node, kPassesOn)) break;
     value = FirstInput(model_, node);
   }
@@ -96,7 +99,12 @@ ValueId Links::WeightOf(ValueId value) const {
 Links::TensorShape Links::ShapeOf(ValueId value) const {
   const ValueId weight = WeightOf(value);
   if (weight == kNo<ValueId>) return {};
-  return {true, model_.Dims(*model_.InitializerOf(weight))};
+  if (const Initializer* const tensor = model_.InitializerOf(weight)) {
+    return {true, model_.Dims(*tensor)};
+  }
+  const ValueInfo* const info = model_.InfoOf(weight);
+  if (info == nullptr || !info->has_shape) return {};
+  return {true, model_.Dims(*info)};
 }
 
 }  // namespace onnx_tag

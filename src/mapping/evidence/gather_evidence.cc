@@ -203,6 +203,7 @@ bool Evidence::IsContradicted(NodeId node, ModuleId id) const {
   if (!known.map->tree.Children(in_map).empty()) {
     return known.map->complete && Callable(id) != id;
   }
+  if (known.map->modules[in_map].foreign) return false;
   const TorchOps& torch = BuiltInTorchOps();
   const TorchPattern* const pattern = torch.Find(known.map->tree.Class(in_map));
   const Op op = PlainOperator(graph.ops[node]);

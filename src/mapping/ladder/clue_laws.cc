@@ -24,6 +24,14 @@ bool IsOperatorOfModule(const Evidence& file, Claim& claim) {
   return !IsInferred(claim) || !file.IsContradicted(claim.node, claim.module);
 }
 
+// A module without parameters in the map owns no tensor, whatever the tensor is
+// called: `w5` is nobody's.
+bool MayOwnTensors(const Evidence& file, Claim& claim) {
+  if (claim.source != Source::kParameter) return true;
+  const ModuleId in_map = file.known.InMap(claim.module);
+  return in_map == kNo<ModuleId> || file.known.map->MayOwnTensors(in_map);
+}
+
 // What a name says of a module that the map lacks is said of the nearest module
 // around it.
 bool IsInMap(const Evidence& file, Claim& claim) {
@@ -44,6 +52,8 @@ constexpr ClueLaw kClueLaws[] = {
      &StaysInFunction},
     {"operator", "a module of the map makes the operators of its class",
      &IsOperatorOfModule},
+    {"owner", "a module without parameters in the map owns no tensor",
+     &MayOwnTensors},
     {"map", "the map has the module, or one around it", &IsInMap},
 };
 

@@ -7,7 +7,9 @@
 #include "base/text.h"
 #include "clues/exporters/dialect_names.h"
 #include "clues/exporters/tools/original_name.h"
+#include "clues/projection/torch_ops.h"
 #include "core/hierarchy/name_parts.h"
+#include "core/tagging/module_format.h"
 #include "core/tagging/source_trust.h"
 #include "mapping/evidence/evidence.h"
 
@@ -291,6 +293,46 @@ std::vector<LawFinding> CheckLaws(const GraphFacts& graph,
   return LawChecker(graph, modules, parameters, scopes, tags, origins).Check();
 }
 
+// A name may be one that the author of a tool chose, or that an optimizer left
+// on another operator. Light operators are also what tools put around others.
+std::vector<LawFinding> CheckClasses(const GraphFacts& graph,
+                                     const Tagging& tagging) {
+  constexpr float kLight = 0.5F;
+  const TorchOps& torch = BuiltInTorchOps();
+  std::vector<LawFinding> findings;
+  // Quantizers write out the arithmetic with scales.
+  if (graph.ops.HasAny(OpKind::kInteger) ||
+      graph.ops.HasAny(OpKind::kQuantizer)) {
+    return findings;
+  }
+  for (const NodeId node : graph.model.Nodes()) {
+    const Tag& tag = tagging.tags[node];
+    if (!tag.tagged() || tag.confidence < Confidence::kHigh ||
+        (tag.source != Source::kScope && tag.source != Source::kValueName)) {
+      continue;
+    }
+    const ModuleFacts* const facts = tagging.FactsOf(tag.module);
+    const std::string_view name = tagging.modules.Class(tag.module);
+    if (facts == nullptr || facts->class_confidence < Confidence::kHigh ||
+        !tagging.modules.Children(tag.module).empty() ||
+        !TorchNnClasses().contains(name)) {
+      continue;
+    }
+    const TorchPattern* const pattern = torch.Find(name);
+    const Op op = PlainOperator(graph.ops[node]);
+    if (pattern == nullptr || torch.WeightOf(op) <= kLight ||
+        torch.Accepts(*pattern, op) || !graph.data.IsMadeBy(node) ||
+        graph.ops.Is(node, OpKind::kFused)) {
+      continue;
+    }
+    findings.push_back({.node = node,
+                        .law = Law::kClass,
+                        .owner = tag.module,
+                        .said_by = std::string(graph.model.OpType(node))});
+  }
+  return findings;
+}
+
 std::vector<LawFinding> CheckLaws(const Model& model, Tagging& tagging) {
   const ExporterFacts exporter = RecognizeExporter(model);
   const GraphFacts graph = GatherGraph(model);
@@ -302,8 +344,14 @@ std::vector<LawFinding> CheckLaws(const Model& model, Tagging& tagging) {
   Clues said;
   GatherMetadata(graph, parameters, modules, said);
   DistrustShared(model, said, parameters);
-  return CheckLaws(graph, tagging.modules, parameters, scopes, tagging.tags,
-                   tagging.origins);
+  std::vector<LawFinding> findings =
+      CheckLaws(graph, tagging.modules, parameters, scopes, tagging.tags,
+                tagging.origins);
+  for (LawFinding& finding : CheckClasses(graph, tagging)) {
+    findings.push_back(std::move(finding));
+  }
+  SortBy(findings, &LawFinding::node);
+  return findings;
 }
 
 void ObeyLaws(const std::vector<LawFinding>& findings,
@@ -327,6 +375,11 @@ std::string LawText(const LawFinding& finding, const ModuleTree& modules,
         "the tag names {}, but no parameter confirms this module, and the "
         "parameters have {}",
         modules.Shown(tag.module), modules.Shown(finding.owner));
+  }
+  if (finding.law == Law::kClass) {
+    return Message("the tag names {}, but a {} makes no {}",
+                   modules.Shown(tag.module), modules.Class(tag.module),
+                   finding.said_by);
   }
   if (finding.law == Law::kScope) {
     return Message("the tag names {}, but the scope of the node is {}",

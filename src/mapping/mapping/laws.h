@@ -8,6 +8,8 @@
 //          stands in a complete scope has a tag inside it. A scope is complete
 //          if parameters confirm each of its modules, or the module is an index
 //          right below its list: `blocks/blocks.1`;
+//   class  no tag of a name is above medium if its module has a class of
+//          torch.nn that cannot make the operator;
 //   path   no module is above medium if no parameter confirms it while the
 //          parameters spell another path to the same place.
 #pragma once
@@ -26,9 +28,9 @@ class GraphFacts;       // core/graph/graph_facts.h
 struct ParameterFacts;  // mapping/evidence/evidence.h
 struct ScopeFacts;      // mapping/evidence/evidence.h
 
-enum class Law : std::uint8_t { kOwner, kLayer, kScope, kPath };
-constexpr std::array<std::string_view, 4> kLawNames = {"law-owner", "law-layer",
-                                                       "law-scope", "law-path"};
+enum class Law : std::uint8_t { kOwner, kLayer, kScope, kPath, kClass };
+constexpr std::array<std::string_view, 5> kLawNames = {
+    "law-owner", "law-layer", "law-scope", "law-path", "law-class"};
 
 // Why a node that contradicts a parameter breaks no law.
 enum class Exemption : std::uint8_t {
@@ -48,8 +50,9 @@ struct LawFinding {
   Exemption exemption = Exemption::kNone;
   // The module that the parameters or the scope indicate; kNo: no finding.
   ModuleId owner = kNo<ModuleId>;
-  bool below = false;        // the owner is a part of the tag's module
-  std::string said_by = {};  // the parameter or the scope; "" for kPath
+  bool below = false;  // the owner is a part of the tag's module
+  // The parameter, the scope or the operator; "" for kPath.
+  std::string said_by = {};
 
   bool is_breach() const { return exemption == Exemption::kNone; }
 };
@@ -62,7 +65,11 @@ std::vector<LawFinding> CheckLaws(const GraphFacts& graph,
                                   const IdVector<NodeId, Tag>& tags,
                                   const std::vector<Origin>& origins);
 
-// The same for any tagging. It adds the modules of the parameters to the
+// The law of classes, which needs those of the modules; by node.
+std::vector<LawFinding> CheckClasses(const GraphFacts& graph,
+                                     const Tagging& tagging);
+
+// All laws for any tagging. It adds the modules of the parameters to the
 // tagging.
 std::vector<LawFinding> CheckLaws(const Model& model, Tagging& tagging);
 

@@ -12,6 +12,7 @@
 #include "mapping/classes/catalogue/attributes.h"
 #include "mapping/ladder/ladder.h"
 #include "mapping/mapping/observed_mapping.h"
+#include "mapping/mapping/order_modules.h"
 #include "mapping/mapping/place_found.h"
 #include "mapping/roles/role_vocabulary.h"
 #include "mapping/roles/roles.h"
@@ -75,12 +76,14 @@ void AddRecordedLines(Tracebacks& recorded, bool all_frames,
 // Tags the nodes, and gives the tagging the modules of the evidence. Returns
 // what the following steps need of the evidence; the rest ends here. `open`
 // gets the nodes for which blocks may be found (null: none are wanted),
-// `recorded` where the recorded operations ran.
+// `recorded` where the recorded operations ran, `calls` the recorded calls.
 ModuleEvidence PlaceNodes(Evidence evidence, const Strategy& strategy,
                           Confidence least, RuleApplication& rules,
                           MappingObserver* observer, Tagging& tagging,
-                          OpenNodes* open, Tracebacks& recorded) {
+                          OpenNodes* open, Tracebacks& recorded,
+                          CallPlaces& calls) {
   recorded = std::move(evidence.tracebacks);
+  calls = PlacesOfCalls(evidence.known, evidence.modules);
   const Model& model = evidence.model;
   tagging.tags.resize(model.node_count());
   tagging.dialect = hierarchy::DialectName(evidence.dialect);
@@ -156,6 +159,7 @@ Tagging MapNodes(const Model& model, const MappingOptions& options,
       options.structure && strategy.structure && !all_known;
   OpenNodes open;
   Tracebacks recorded;
+  CallPlaces calls;
   ParameterFacts parameters;  // only rules ask for them after the classes
   WantedFacts wanted = WantedBy(strategy, model, options.recipes, facts);
   if (options.catalogue) {
@@ -166,10 +170,17 @@ Tagging MapNodes(const Model& model, const MappingOptions& options,
   {
     ModuleEvidence evidence = PlaceNodes(
         GatherEvidence(graph, wanted), strategy, options.min_confidence, rules,
-        observer, tagging, wants_blocks ? &open : nullptr, recorded);
+        observer, tagging, wants_blocks ? &open : nullptr, recorded, calls);
     AssignClasses(graph, evidence, tagging,
                   {.catalogue = options.catalogue, .hidden = {}});
     rules.Classify(model, evidence.parameters, tagging);
+    const std::vector<LawFinding> findings = CheckClasses(graph, tagging);
+    if (observer != nullptr) observer->AfterClasses(findings, tagging);
+    ObeyLaws(findings, tagging.tags);
+    for (const LawFinding& finding : findings) {
+      Tag& tag = tagging.tags[finding.node];
+      if (tag.confidence < options.min_confidence) tag = Tag();
+    }
     if (strategy.prune != nullptr) strategy.prune(tagging);
     tagging.notes.insert(tagging.notes.begin(), evidence.warnings.begin(),
                          evidence.warnings.end());
@@ -191,6 +202,8 @@ Tagging MapNodes(const Model& model, const MappingOptions& options,
   rules.Finish(model, parameters, tagging);
   AddSourceLines(model, options.frames, tagging.lines);
   AddRecordedLines(recorded, options.frames, tagging.lines);
+  const ModuleIds new_ids = OrderModules(graph, calls, tagging);
+  if (observer != nullptr) observer->AfterOrder(new_ids);
   return tagging;
 }
 

@@ -88,6 +88,19 @@ class NodeExplainer : public MappingObserver {
     DescribeEvidence(*evidence_, node_, explanation_.notes);
   }
 
+  void AfterClasses(const std::vector<LawFinding>& findings,
+                    const Tagging& tagging) override {
+    for (const LawFinding& finding : findings) {
+      if (finding.node != node_) continue;
+      const Tag& tag = tagging.tags[node_];
+      const std::string text = LawText(finding, tagging.modules, tag);
+      Win(onnx_tag::Explained(
+              tagging.modules, "law",
+              {node_, tag.module, Confidence::kMedium, tag.source, text}),
+          Confidence::kMedium >= options_.min_confidence);
+    }
+  }
+
   void AfterFound(std::span<const Claim> claims,
                   const ModuleTree& modules) override {
     for (const Claim& claim : claims) {
@@ -186,6 +199,15 @@ void ClaimGatherer::AfterMove(const RuleMove& move, ModuleId module) {
           std::string(move.because));
 }
 
+void ClaimGatherer::AfterClasses(const std::vector<LawFinding>& findings,
+                                 const Tagging& tagging) {
+  for (const LawFinding& finding : findings) {
+    const Tag& tag = tagging.tags[finding.node];
+    Replace(finding.node, tag.module, Confidence::kMedium, tag.source,
+            LawText(finding, tagging.modules, tag));
+  }
+}
+
 void ClaimGatherer::AfterFound(std::span<const Claim> claims,
                                const ModuleTree& /*modules*/) {
   for (const Claim& claim : claims) {
@@ -196,6 +218,11 @@ void ClaimGatherer::AfterFound(std::span<const Claim> claims,
               std::string(claim.because));
     }
   }
+}
+
+void ClaimGatherer::AfterOrder(const ModuleIds& new_ids) {
+  for (GatheredClaim& claim : winners_) claim.module = new_ids[claim.module];
+  for (GatheredClaim& claim : others_) claim.module = new_ids[claim.module];
 }
 
 void ClaimGatherer::Win(GatheredClaim claim) {

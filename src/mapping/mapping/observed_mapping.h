@@ -9,6 +9,7 @@
 #include "mapping/ladder/claim.h"
 #include "mapping/mapping/apply_rules.h"
 #include "mapping/mapping/laws.h"
+#include "mapping/mapping/order_modules.h"
 #include "onnx_tag/mapping.h"
 
 namespace onnx_tag {
@@ -30,10 +31,15 @@ class MappingObserver {
                           const Placed& placed) = 0;
   // For each node that a rule moved, with its new module.
   virtual void AfterMove(const RuleMove& /*move*/, ModuleId /*module*/) {}
+  // Before the law of classes is applied to the tags.
+  virtual void AfterClasses(const std::vector<LawFinding>& findings,
+                            const Tagging& tagging) = 0;
   // With the claims for nodes that no rung placed; not called if there are
   // none.
   virtual void AfterFound(std::span<const Claim> claims,
                           const ModuleTree& modules) = 0;
+  // With the modules' final ids.
+  virtual void AfterOrder(const ModuleIds& /*new_ids*/) {}
 };
 
 // `observer` may be null.
@@ -76,8 +82,11 @@ class ClaimGatherer : public MappingObserver {
   void BeforeLaws(const Clues& clues, const std::vector<LawFinding>& findings,
                   const Placed& placed) override;
   void AfterMove(const RuleMove& move, ModuleId module) override;
+  void AfterClasses(const std::vector<LawFinding>& findings,
+                    const Tagging& tagging) override;
   void AfterFound(std::span<const Claim> claims,
                   const ModuleTree& modules) override;
+  void AfterOrder(const ModuleIds& new_ids) override;
 
   // Call it once, after the mapping.
   GatheredClaims Take();

@@ -18,9 +18,14 @@ struct Work {
   bool fused_attention = false;
   bool recurrent = false;
   bool pools = false;
+  bool softmax = false;
   bool norm_beside_product = false;  // one reads the result of the other
 
   bool attends() const { return products > 0 || fused_attention; }
+  // With its softmax: no other code has all of it.
+  bool has_attention() const {
+    return fused_attention || (softmax && products >= 2);
+  }
   void Add(const Work& other) {
     linears += other.linears;
     products += other.products;
@@ -28,6 +33,7 @@ struct Work {
     fused_attention |= other.fused_attention;
     recurrent |= other.recurrent;
     pools |= other.pools;
+    softmax |= other.softmax;
     norm_beside_product |= other.norm_beside_product;
   }
 };
@@ -37,7 +43,6 @@ struct OwnCode {
   std::uint32_t kind = 0;  // its first characteristic operation, plus one
   Meaning by_op;
   Work work;
-  bool softmax = false;
   bool lookup = false;
   bool norm = false;
   bool makes_output = false;
@@ -81,7 +86,6 @@ class ModuleMeanings {
     const bool product = facts_.Is(node, OpKind::kProduct);
     const int data = product ? facts_.DataInputs(node) : 0;
     const auto inputs = model_.Inputs(node);
-    code.softmax |= facts_.Is(node, OpKind::kSoftmax);
     code.lookup |= facts_.Is(node, OpKind::kLookup) && inputs.size() > 1 &&
                    facts_.IsConstant(inputs[0]) &&
                    !facts_.IsConstant(inputs[1]);
@@ -174,6 +178,7 @@ class ModuleMeanings {
     work.products += data >= 2 ? 1 : 0;
     work.fused_attention |= facts_.Is(node, OpKind::kAttention);
     work.recurrent |= facts_.Is(node, OpKind::kRecurrent);
+    work.softmax |= facts_.Is(node, OpKind::kSoftmax);
     work.pools |= facts_.Is(node, {OpKind::kPool, OpKind::kReduction});
     if (data != 1 && !convolution && !facts_.IsNorm(node)) return;
     const NodeId before = Before(node);
@@ -229,11 +234,14 @@ class ModuleMeanings {
     });
   }
 
-  // The module of the product with a weight at or in front of the node; kNo if
-  // there is none.
+  // The module of the product with a weight at or in front of the node, with no
+  // attention between; kNo if there is none.
   ModuleId ProductBefore(NodeId node) const {
     for (int step = 0; step < 16 && node != kNo<NodeId>; ++step) {
       if (facts_.HasWeight(node)) break;
+      if (facts_.Is(node, {OpKind::kProduct, OpKind::kAttention})) {
+        return kNo<ModuleId>;
+      }
       node = DataBefore(node).first;
     }
     return node == kNo<NodeId> || !facts_.Is(node, OpKind::kProduct)
@@ -334,8 +342,13 @@ class ModuleMeanings {
       case RoleType::kAttention:
         return around.type != RoleType::kAttention && work.pools &&
                !work.attends() && work.linears + work.convolutions > 0;
+      case RoleType::kPooling:
+        // It pools by an attention.
+        return work.has_attention();
       case RoleType::kEmbedding:
-        return meaning.component == Component::kPatch && work.convolutions > 1;
+        return work.has_attention() ||
+               (meaning.component == Component::kPatch &&
+                work.convolutions > 1);
       case RoleType::kHead:
         return meaning.component == Component::kClassifier && !around.typed() &&
                facts_.modules[id].leaf && FeedsWeight(id);
@@ -408,9 +421,13 @@ class ModuleMeanings {
     const Meaning around = facts_.modules[parent].meaning;
     module.region = facts_.modules[parent].region;
     const OwnCode& code = code_[id];
+    // An MLP may stand beside the attention, or even in its module.
+    const bool part = module.leaf && parts_[id] != Component::kNone;
     if (module.leaf && code.norm && !HasWeight(id) && !code.lookup &&
         !work_[id].attends()) {
       module.meaning = Of(RoleType::kNormalization);
+    } else if (part && around.type == RoleType::kAttention) {
+      module.meaning = Of(RoleType::kFeedForward, parts_[id]);
     } else if (const RoleLine* line = FirstFitting(id, around)) {
       module.meaning = line->meaning;
       if (module.meaning.kind == AttentionKind::kNone) {
@@ -421,9 +438,7 @@ class ModuleMeanings {
       if (around.component == Component::kExperts) {
         module.meaning.component = Component::kNone;
       }
-      // An MLP may stand beside the attention, or even in its module.
-      const bool part = module.leaf && parts_[id] != Component::kNone;
-      if (part && (!around.typed() || around.type == RoleType::kAttention)) {
+      if (part && !around.typed()) {
         module.meaning = Of(RoleType::kFeedForward, parts_[id]);
       } else if (!around.typed()) {
         module.meaning =
@@ -432,9 +447,7 @@ class ModuleMeanings {
     }
     Refine(id, around, module.meaning);
     module.own = module.meaning;
-    if (!module.meaning.typed() &&
-        (code.work.fused_attention ||
-         (code.softmax && code.work.products >= 2))) {
+    if (!module.meaning.typed() && code.work.has_attention()) {
       // Only its code shows that it is an attention; its members are unknown.
       module.own.type = RoleType::kAttention;
     }

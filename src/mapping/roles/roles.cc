@@ -38,7 +38,8 @@ class RoleRules {
     if (IsShown(node, meaning.type)) return Confidence::kCertain;
     const bool structured =
         meaning.type == RoleType::kAttention
-            ? facts_.core[facts_.tagging.tags[node].module] != kNo<ModuleId>
+            ? facts_.core[facts_.tagging.tags[node].module] != kNo<ModuleId> &&
+                  (!facts_.HasWeight(node) || IsOnTheWay(node))
             : meaning.type == RoleType::kMask ||
                   meaning.type == RoleType::kPosition ||
                   meaning.type == RoleType::kResidual ||
@@ -71,6 +72,17 @@ class RoleRules {
     });
   }
 
+  // Whether the result goes into the products of an attention, or comes from
+  // them. A Linear that only stands beside them may be called like a
+  // projection.
+  bool IsOnTheWay(NodeId node) const {
+    constexpr std::uint8_t kLine =
+        kScores | kProbabilities | kContext | kProjected;
+    constexpr std::uint16_t kSides = kToQuery | kToKey | kToValue;
+    return (facts_.flow[node] & kLine) != 0 ||
+           (facts_.reach[node] & kSides) != 0;
+  }
+
   Meaning Decide(NodeId node) {
     if (facts_.Is(node, OpKind::kConstant)) return Of(RoleType::kConstant);
     if (facts_.Is(node, {OpKind::kQuantizer, OpKind::kDequantizer})) {
@@ -89,6 +101,8 @@ class RoleRules {
     if (const Meaning aside = MaskOrPosition(node, module); aside.typed()) {
       return aside;
     }
+    if (IsTiedHead(node)) return Of(RoleType::kHead, Component::kLm);
+    if (IsModulation(node)) return Of(RoleType::kOther);
     if (const Meaning projection = Projection(node, module);
         projection.typed()) {
       return projection;
@@ -183,6 +197,76 @@ class RoleRules {
       return line.meaning;
     }
     return {};
+  }
+
+  // A product with the table of an embedding: tied weights, or a functional
+  // head.
+  bool IsTiedHead(NodeId node) const {
+    if (!facts_.Is(node, OpKind::kProduct) || facts_.DataInputs(node) != 1) {
+      return false;
+    }
+    return AnyIn(model_.Inputs(node), [&](ValueId input) {
+      const ValueId weight = input != kNo<ValueId> && facts_.IsConstant(input)
+                                 ? facts_.WeightOf(input)
+                                 : kNo<ValueId>;
+      return weight != kNo<ValueId> &&
+             AnyIn(model_.Consumers(weight), [&](NodeId reader) {
+               return facts_.graph.ops[reader] == Op::kGather &&
+                      FirstInput(model_, reader) == weight &&
+                      facts_.graph.data.IsMadeBy(reader);
+             });
+    });
+  }
+
+  // Whether a product with a weight scales what the projections of an attention
+  // read: its result is multiplied with other data, and then with a weight.
+  bool IsModulation(NodeId node) const {
+    const ModuleId attention = facts_.Attention(node);
+    if (attention == kNo<ModuleId> || SideOf(node) == Component::kNone ||
+        !facts_.HasWeight(node)) {
+      return false;
+    }
+    constexpr std::size_t kMost = 64;
+    std::vector<NodeId> made = {node};  // of its result, before other weights
+    for (std::size_t i = 0; i < made.size() && made.size() < kMost; ++i) {
+      ForEachReader(made[i], attention, [&](NodeId reader) {
+        if (!facts_.Is(reader, {OpKind::kProduct, OpKind::kConvolution,
+                                OpKind::kAttention}) &&
+            !IsAmong(reader, made)) {
+          made.push_back(reader);
+        }
+      });
+    }
+    std::vector<NodeId> scaled;  // those that other data went into
+    for (const NodeId at : made) {
+      const bool meets = facts_.graph.ops[at] == Op::kMul &&
+                         AnyIn(model_.Inputs(at), [&](ValueId input) {
+                           return facts_.graph.data.IsComputed(input) &&
+                                  !IsAmong(facts_.Producer(input), made);
+                         });
+      const bool after = AnyIn(model_.Inputs(at), [&](ValueId input) {
+        return IsAmong(facts_.Producer(input), scaled);
+      });
+      if (meets || after) scaled.push_back(at);
+    }
+    return AnyIn(scaled, [&](NodeId at) {
+      bool weighted = false;
+      ForEachReader(at, attention, [&](NodeId reader) {
+        weighted = weighted || facts_.HasWeight(reader);
+      });
+      return weighted;
+    });
+  }
+
+  // `use` gets the nodes of the attention that read a result of the node.
+  template <typename Use>
+  void ForEachReader(NodeId node, ModuleId attention, const Use& use) const {
+    for (const ValueId output : model_.Outputs(node)) {
+      if (output == kNo<ValueId>) continue;
+      for (const NodeId reader : model_.Consumers(output)) {
+        if (facts_.Attention(reader) == attention) use(reader);
+      }
+    }
   }
 
   // ---- attention

@@ -5,6 +5,7 @@
 
 #include "base/lists.h"
 #include "core/tagging/role_index.h"
+#include "mapping/mapping/order_modules.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/mapping.h"
 #include "onnx_tag/transfer.h"
@@ -192,8 +193,15 @@ Transferred TransferOrMap(const Model& from, const Tagging& tags,
     again = MappedAgain(to, tags, options, false);
   }
   if (again) {
+    // Those of FROM keep their order: it may be that of a recording.
+    CallPlaces order(result.tagging.modules.size(), kNotCalled);
+    std::uint32_t place = 0;
+    for (const ModuleId id : result.tagging.modules.All()) order[id] = place++;
     result.mapped = TakeSurer(*again, result.tagging);
     TakeLines(again->lines, to, result.tagging.lines);
+    if (result.tagging.modules.size() > order.size()) {
+      OrderModules(GatherGraph(to), order, result.tagging);
+    }
   }
   return result;
 }

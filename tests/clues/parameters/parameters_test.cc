@@ -143,5 +143,35 @@ TEST(GatherParameters, WhatStandsBesideAWeightIsNoSecondUse) {
   }
 }
 
+// Without its numbers, a bias that several layers read may be that of equal
+// ones.
+TEST(GatherParameters, DoesNotTrustAVectorThatIsAnInputAndReadTwice) {
+  SmallFile file;
+  file.proto().mutable_graph()->add_input()->set_name("k.bias");
+  file.Node("Add", {"x", "k.bias"}, "y");
+  file.Node("Add", {"z", "k.bias"}, "w");
+  EXPECT_FALSE(IsTrusted(file, "k.bias"));
+  SmallFile once;
+  once.proto().mutable_graph()->add_input()->set_name("k.bias");
+  once.Node("Add", {"x", "k.bias"}, "y");
+  EXPECT_TRUE(IsTrusted(once, "k.bias"));
+}
+
+TEST(GatherParameters, ReadsTheNameBehindACastAndADequantizer) {
+  for (const std::string op : {"Cast", "DequantizeLinear"}) {
+    SmallFile file;
+    AddParameters(file.proto(), {"w7", "w7s"});
+    file.Node(op, {"w7", "w7s"}, "net.fc.weight");
+    file.Node("MatMul", {"x", "net.fc.weight"}, "y");
+    file.Read();
+    ModuleTree modules;
+    const ParameterFacts facts = file.parameters(modules);
+    EXPECT_EQ(
+        modules.Path(
+            facts.OwnerOf(file.graph(), modules, file.NodeOf("y")).module),
+        "net.fc");
+  }
+}
+
 }  // namespace
 }  // namespace onnx_tag::test

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/lists.h"
 #include "clues/recipes/answer/match.h"
 #include "clues/recipes/stack.h"
 
@@ -160,6 +161,78 @@ Stack CalledAgain(int calls) {
 TEST(Replay, AModuleMayRunAnyNumberOfTimes) {
   const Stack stack = CalledAgain(8);
   EXPECT_EQ(Ask(stack, BookOf(CalledAgain(5))), stack.modules);
+}
+
+// Layers whose items run several times, such as those of an ALBERT with groups.
+Stack Groups(const std::vector<std::string>& items) {
+  Stack stack;
+  std::string at = stack.Linear("x", "embed", true);
+  const auto once = [&](const std::string& name, int rank) {
+    const std::pair<std::string, int> tensor(name, rank);
+    if (!IsAmong(tensor, stack.tensors)) stack.tensors.push_back(tensor);
+  };
+  int count = 0;
+  for (const std::string& item : items) {
+    const std::string group = "groups." + item;
+    const std::string id = std::to_string(count++);
+    for (const std::string part : {"up", "down"}) {
+      const std::string module = group + "." + part;
+      const std::string weight = "onnx::MatMul_" + id + part;
+      once(weight, 2);
+      once(module + ".bias", 1);
+      stack.Node("MatMul " + at + " " + weight + " -> m" + id + part, module);
+      stack.Node("Add m" + id + part + " " + module + ".bias -> " + part + id,
+                 module);
+      stack.Node("Relu " + part + id + " -> r" + part + id, group);
+      stack.Node("Softmax r" + part + id + " -> s" + part + id, group);
+      at = "s" + part + id;
+    }
+  }
+  stack.Linear(at, "head", true);
+  return stack;
+}
+
+TEST(Replay, AnItemThatRanAgainMayStandForSeveral) {
+  const ListBook book = BookOf(Groups({"0", "0"}));
+  const Stack file = Groups({"0", "0", "1", "1"});
+  EXPECT_EQ(Ask(file, book), file.modules);
+  const SmallModel model(file.lines, file.tensors);
+  const BookAnswer answer =
+      AskBook(TokenGraph(GraphFacts(model.model())), book);
+  for (const NodeAnswer& node : answer.nodes) {
+    if (node.path != "groups.1") continue;
+    EXPECT_LT(node.confidence, Confidence::kCertain);
+  }
+}
+
+TEST(Match, WithoutNamesItIsTheRecipeWithTheOutputsOfTheFile) {
+  // A model with a pooler, and one with a head of the same operations before
+  // its logits.
+  const auto with = [](const std::string& module, bool logits) {
+    Stack stack;
+    std::string at = AddTower(stack, "x", 3, "", false);
+    at = stack.Linear(at, module, false);
+    stack.Node("Tanh " + at + " -> p", module);
+    if (logits) stack.Linear("p", "decoder", false);
+    for (auto& [name, rank] : stack.tensors) {
+      for (std::string& line : stack.lines) {
+        const std::size_t at_name = line.find(name + " ");
+        if (name.starts_with("layers") && at_name != std::string::npos) {
+          line.replace(at_name, name.size(),
+                       "w" + name.substr(7, 1) + name.substr(name.size() - 4));
+        }
+      }
+      if (name.starts_with("layers")) {
+        name = "w" + name.substr(7, 1) + name.substr(name.size() - 4);
+      }
+    }
+    return stack;
+  };
+  const Stack file = with("pooler", false);
+  const Stack other = with("transform", true);
+  ListBook book = BookOf(other);
+  book.Add(SmallModel(file.lines, file.tensors).Record(file.modules));
+  EXPECT_EQ(Ask(file, book), file.modules);
 }
 
 TEST(Fill, AGapIsOfTheModuleAroundIt) {

@@ -158,5 +158,46 @@ TEST(Hierarchy, ThatWasNotReadIsAMistakeOfTheProgram) {
   EXPECT_THROW(Mapped(ScopedModel(), options), std::logic_error);
 }
 
+// A tool called the bias `w5`: a name like that of a parameter of the root.
+TEST(Hierarchy, AModuleWithoutParametersOwnsNoTensor) {
+  schema::ModelProto model;
+  model.set_producer_name("pytorch");
+  auto* graph = model.mutable_graph();
+  graph->add_input()->set_name("x");
+  AddParameters(model, {"fc.weight"});
+  AddParameters(model, {"w5"}, 1);
+  AddNode(graph, "MatMul", {"x", "fc.weight"}, {"a"});
+  AddNode(graph, "Add", {"a", "w5"}, {"y"});
+  graph->add_output()->set_name("y");
+  EXPECT_EQ(Mapped(model, test::NoBook()).Module("", 1), "");
+  const MappingFacts facts = WithModules(R"({"": "Net",
+      "fc": {"class": "Linear", "parameters": {"weight": [2, 2], "bias": [2]}}})");
+  EXPECT_EQ(Mapped(model, test::NoBook(), facts).Module("", 1), "fc");
+}
+
+// The operators of a class of another library are not those of torch.nn.
+TEST(Hierarchy, AClassIsKnownByItsQualifiedName) {
+  schema::ModelProto model;
+  model.set_producer_name("pytorch");
+  auto* graph = model.mutable_graph();
+  graph->add_input()->set_name("x");
+  AddParameters(model, {"a.weight", "b.weight"});
+  AddNode(graph, "MatMul", {"x", "a.weight"}, {"p"}, "/a/MatMul");
+  AddNode(graph, "Softmax", {"p"}, {"q"});
+  AddNode(graph, "MatMul", {"q", "b.weight"}, {"y"}, "/a/MatMul_1");
+  graph->add_output()->set_name("y");
+  const auto with = [](const std::string& qualified) {
+    return WithModules(
+        R"({"": "Net", "a": {"class": "Linear", "qualified": ")" + qualified +
+        R"("}})");
+  };
+  EXPECT_EQ(Mapped(model, test::NoBook(), with("torch.nn.modules.Linear"))
+                .Module("", 1),
+            "");
+  EXPECT_EQ(
+      Mapped(model, test::NoBook(), with("other.layers.Linear")).Module("", 1),
+      "a");
+}
+
 }  // namespace
 }  // namespace onnx_tag

@@ -276,5 +276,33 @@ TEST_F(LawsByHand, TheUsersRulesAreAboveTheLaws) {
   EXPECT_THAT(Check(), IsEmpty());
 }
 
+// Nodes that their author, or a tool, named after a Linear.
+TEST(ClassLaw, ANameIsNotCertainWhereTheClassMakesNoSuchOperator) {
+  schema::ModelProto proto;
+  proto.set_producer_name("pytorch");
+  schema::GraphProto* const graph = proto.mutable_graph();
+  graph->add_input()->set_name("x");
+  AddParameters(proto, {"head.weight"});
+  AddParameters(proto, {"head.bias"}, 1);
+  AddNode(graph, "Gemm", {"x", "head.weight", "head.bias"}, {"a"},
+          "/head/Gemm");
+  AddNode(graph, "Abs", {"a"}, {"b"}, "/head/Abs");
+  AddNode(graph, "Less", {"a", "b"}, {"c"}, "/head/Less");
+  AddNode(graph, "Where", {"c", "a", "b"}, {"d"}, "/head/Where");
+  AddNode(graph, "Reshape", {"d", "shape"}, {"y"}, "/head/Reshape");
+  graph->add_output()->set_name("y");
+  const Mapped mapped(proto, NoBook());
+  const auto level = [&](std::uint32_t node) {
+    return mapped.tagging().tags[NodeId{node}].confidence;
+  };
+  ASSERT_EQ(mapped.Class("head"), "Linear");
+  EXPECT_EQ(mapped.Module("", 3), "head");
+  EXPECT_GE(level(0), Confidence::kHigh);
+  for (const std::uint32_t node : {1u, 2u, 3u}) {
+    EXPECT_LE(level(node), Confidence::kMedium) << node;
+  }
+  EXPECT_GE(level(4), Confidence::kHigh);
+}
+
 }  // namespace
 }  // namespace onnx_tag::test

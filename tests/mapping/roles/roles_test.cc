@@ -353,6 +353,93 @@ TEST(RolesTest, AnMlpBesideTheAttentionIsFoundByItsDataFlow) {
   }
 }
 
+// Names of projections, on an MLP in the module of the attention.
+TEST(RolesTest, AnMlpInAnAttentionIsNoProjectionWhateverItIsCalled) {
+  Sketch sketch;
+  const std::string block = "layers.0.attn";
+  for (const std::string name : {".q", ".k", ".v"}) {
+    sketch.Linear("x", block + name);
+  }
+  sketch.Add("MatMul", {block + ".q", block + ".k"}, "scores", block);
+  sketch.Add("Softmax", {"scores"}, "weights", block);
+  sketch.Add("MatMul", {"weights", block + ".v"}, "context", block);
+  sketch.Linear("context", block + ".out_proj");
+  sketch.Add("Add", {"x", block + ".out_proj"}, "sum", block);
+  sketch.Linear("sum", block + ".wi");
+  sketch.Add("Gelu", {block + ".wi"}, "active", block);
+  sketch.Linear("active", block + ".wo");
+  sketch.Add("Add", {"sum", block + ".wo"}, "y", block);
+  std::map<std::string, std::string> roles = sketch.Roles();
+  EXPECT_EQ(roles[block + ".out_proj"], "attention/output");
+  EXPECT_EQ(roles[block + ".wi"], "feed_forward/up");
+  EXPECT_EQ(roles[block + ".wo"], "feed_forward/down");
+  EXPECT_EQ(roles["y"], "residual/");
+}
+
+// The gate of an attention's result is not the up projection of an MLP.
+TEST(RolesTest, AGatedAttentionIsNoMlp) {
+  Sketch sketch;
+  const std::string block = "layers.0.attn";
+  for (const std::string name : {".q", ".k", ".v"}) {
+    sketch.Linear("x", block + name);
+  }
+  sketch.Add("MatMul", {block + ".q", block + ".k"}, "scores", block);
+  sketch.Add("Softmax", {"scores"}, "weights", block);
+  sketch.Add("MatMul", {"weights", block + ".v"}, "context", block);
+  sketch.Linear("x", block + ".gate");
+  sketch.Add("Sigmoid", {block + ".gate"}, "open", block);
+  sketch.Add("Mul", {"context", "open"}, "gated", block);
+  sketch.Linear("gated", block + ".o_proj");
+  sketch.Add("Add", {"x", block + ".o_proj"}, "y", block);
+  std::map<std::string, std::string> roles = sketch.Roles();
+  EXPECT_EQ(roles[block + ".v"], "attention/value");
+  EXPECT_EQ(roles[block + ".o_proj"], "attention/output");
+}
+
+TEST(RolesTest, AModulationIsNoProjection) {
+  Sketch sketch;
+  const std::string block = "layers.0.attn";
+  sketch.Linear("time", block + ".to_scale");
+  sketch.Add("Mul", {"x", block + ".to_scale"}, "scaled", block);
+  for (const std::string name : {".q", ".k", ".v"}) {
+    sketch.Linear("scaled", block + name);
+  }
+  sketch.Add("MatMul", {block + ".q", block + ".k"}, "scores", block);
+  sketch.Add("Softmax", {"scores"}, "weights", block);
+  sketch.Add("MatMul", {"weights", block + ".v"}, "context", block);
+  sketch.Linear("context", block + ".out");
+  std::map<std::string, std::string> roles = sketch.Roles();
+  EXPECT_EQ(roles[block + ".to_scale"], "other/");
+  EXPECT_EQ(roles[block + ".q"], "attention/query");
+}
+
+TEST(RolesTest, AnAttentionThatPoolsIsAnAttention) {
+  Sketch sketch;
+  const std::string block = "attn_pool";
+  for (const std::string name : {".to_a", ".to_b", ".to_c"}) {
+    sketch.Linear("x", block + name);
+  }
+  sketch.Add("MatMul", {block + ".to_a", block + ".to_b"}, "scores", block);
+  sketch.Add("Softmax", {"scores"}, "weights", block);
+  sketch.Add("MatMul", {"weights", block + ".to_c"}, "context", block);
+  sketch.Linear("context", block + ".last");
+  std::map<std::string, std::string> roles = sketch.Roles();
+  EXPECT_EQ(roles[block + ".to_a"], "attention/query");
+  EXPECT_EQ(roles["scores"], "attention/scores");
+  EXPECT_EQ(roles[block + ".last"], "attention/output");
+}
+
+TEST(RolesTest, AProductWithTheTableOfAnEmbeddingIsTheHead) {
+  for (const std::string module : {"", "wte"}) {
+    Sketch sketch;
+    sketch.Add("Gather", {"wte.weight", "ids"}, "x", "wte");
+    sketch.Linear("x", "blocks.0.fc");
+    sketch.Add("Transpose", {"wte.weight"}, "turned", module);
+    sketch.Add("MatMul", {"blocks.0.fc", "turned"}, "y", module);
+    EXPECT_EQ(sketch.Roles()["y"], "head/lm") << module;
+  }
+}
+
 TEST(RolesTest, WhatHoldsAWeightIsNoActivation) {
   Sketch sketch;
   sketch.Linear("x", "a.act");

@@ -75,26 +75,17 @@ std::string_view FoundMark(const Tagging& tagging, const FoldedRow& row) {
 }
 
 FoldedTree::FoldedTree(const Tagging& tagging, const ModuleCounts& counts)
-    : tagging_(tagging),
-      counts_(counts),
-      first_(tagging.modules.size(), 0xffffffff),
-      shape_(tagging.modules.size()) {
+    : tagging_(tagging), counts_(counts), shape_(tagging.modules.size()) {
   const ModuleTree& tree = tagging.modules;
-  for (std::size_t i = tagging.tags.size(); i-- > 0;) {
-    const Tag& tag = tagging.tags[MakeId<NodeId>(i)];
-    if (tag.tagged()) first_[tag.module] = static_cast<std::uint32_t>(i);
-  }
-  RollUp(tree, first_, [](std::uint32_t& to, std::uint32_t from) {
-    to = std::min(to, from);
-  });
-  // A module's id is greater than its parent's.
+  // A module's id is greater than its parent's. The order of the children does
+  // not matter: optimizers sort the nodes of equal layers differently.
   for (std::size_t i = tree.size(); i-- > 0;) {
     const ModuleId id = MakeId<ModuleId>(i);
-    std::uint64_t hash = HashBytes(tree.Class(id));
+    std::uint64_t below = 0;
     for (const ModuleId child : ChildrenOf(id)) {
-      hash = HashMix(HashMix(hash, HashBytes(tree.Atom(child))), shape_[child]);
+      below += HashMix(HashBytes(tree.Atom(child)), shape_[child]);
     }
-    shape_[id] = hash;
+    shape_[id] = HashMix(HashBytes(tree.Class(id)), below);
   }
 }
 
@@ -104,15 +95,6 @@ std::vector<ModuleId> FoldedTree::ChildrenOf(ModuleId id) const {
   for (const ModuleId child : tree.Children(id)) {
     if (counts_.Total(child) > 0) children.push_back(child);
   }
-  const auto number = [&](ModuleId child) {
-    const std::string_view atom = tree.Atom(child);
-    return std::pair(atom.size(), atom);
-  };
-  const bool list = tree.IsList(id);
-  std::stable_sort(
-      children.begin(), children.end(), [&](ModuleId a, ModuleId b) {
-        return list ? number(a) < number(b) : first_[a] < first_[b];
-      });
   return children;
 }
 
@@ -120,6 +102,10 @@ std::vector<FoldedTree::Group> FoldedTree::ChildGroups(const Group& group,
                                                        bool fold) const {
   const ModuleTree& tree = tagging_.modules;
   const std::vector<ModuleId> children = ChildrenOf(group.modules.front());
+  const auto number = [&](ModuleId child) {
+    const std::string_view atom = tree.Atom(child);
+    return std::pair(atom.size(), atom);
+  };
   std::vector<Group> groups;
   for (std::size_t i = 0; i < children.size();) {
     std::size_t end = i + 1;
@@ -130,10 +116,13 @@ std::vector<FoldedTree::Group> FoldedTree::ChildGroups(const Group& group,
       ++end;
     }
     Group found;
-    const std::string_view first = tree.Atom(children[i]);
-    const std::string_view last = tree.Atom(children[end - 1]);
-    found.label = end - i == 1 ? Message("{}", Short{first, 200})
-                               : RangeLabel(first, last, end - i);
+    const auto [first, last] = std::minmax_element(
+        children.begin() + static_cast<std::ptrdiff_t>(i),
+        children.begin() + static_cast<std::ptrdiff_t>(end),
+        [&](ModuleId a, ModuleId b) { return number(a) < number(b); });
+    found.label =
+        end - i == 1 ? Message("{}", Short{tree.Atom(*first), 200})
+                     : RangeLabel(tree.Atom(*first), tree.Atom(*last), end - i);
     // The same children of every module that shares the row.
     for (const ModuleId parent : group.modules) {
       for (std::size_t j = i; j < end; ++j) {

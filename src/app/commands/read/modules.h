@@ -76,7 +76,7 @@ class FoldedTree {
     std::vector<ModuleId> modules;
     std::string label;
   };
-  // Those with nodes, in the order in which they run; a list by its numbers.
+  // Those with nodes, in the order of the tree.
   std::vector<ModuleId> ChildrenOf(ModuleId id) const;
   std::vector<Group> ChildGroups(const Group& group, bool fold) const;
   // Goes on to the only child of lists that have nothing of their own.
@@ -85,7 +85,6 @@ class FoldedTree {
 
   const Tagging& tagging_;
   const ModuleCounts& counts_;
-  IdVector<ModuleId, std::uint32_t> first_;  // the first node, own or below
   IdVector<ModuleId, std::uint64_t> shape_;  // equal for equal subtrees
 };
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/lists.h"
+#include "core/graph/neighbours.h"
 
 namespace onnx_tag::recipes {
 namespace {
@@ -148,13 +150,68 @@ void PutMixedFirst(Candidates& candidates) {
       });
 }
 
+// Whether an output of the recipe is made by an operation that makes one of
+// the file.
+bool EndsAlike(const TokenGraph& graph, const TokenSequence& recipe) {
+  const std::vector<std::uint32_t> ours = graph.Outputs();
+  return ours.empty() || recipe.outputs.empty() ||
+         AnyIn(recipe.outputs, [&](std::uint32_t theirs) {
+           return AnyIn(ours, [&](std::uint32_t output) {
+             return graph.tokens()[output].label == recipe.labels[theirs];
+           });
+         });
+}
+
+// Whether two products of the file read one matrix: a module runs again.
+bool SharesMatrices(const TokenGraph& graph) {
+  constexpr int kLongest = 6;
+  const Model& model = graph.flow().model();
+  std::set<ValueId> seen;
+  for (const Token& token : graph.tokens()) {
+    if (token.is_echo ||
+        !graph.flow().facts().ops.Is(token.main_node(), OpKind::kProduct)) {
+      continue;
+    }
+    for (ValueId value : model.Inputs(token.main_node())) {
+      for (int step = 0; step < kLongest && value != kNo<ValueId> &&
+                         model.Producer(value) != kNo<NodeId>;
+           ++step) {
+        value = graph.flow().facts().data.IsConstant(value)
+                    ? FirstInput(model, model.Producer(value))
+                    : kNo<ValueId>;
+      }
+      const Initializer* const tensor =
+          value == kNo<ValueId> ? nullptr : model.InitializerOf(value);
+      if (tensor != nullptr && tensor->rank >= 2 && !tensor->uniform &&
+          !seen.insert(value).second) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+// Whether a module of the recipe runs its only operation twice.
+bool RunsAgain(const Recipe& recipe) {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
+  return AnyIn(recipe.tokens, [&](const RecordedToken& token) {
+    const LabelFacts& facts = FactsOf(recipe.texts[token.label]);
+    return token.module != kNone && facts.solid && facts.leaf &&
+           !seen.emplace(token.module, token.label).second;
+  });
+}
+
 // Ranks by names and labels. If these are equal (convolutional networks), the
-// length decides.
-double Rank(const Candidate& candidate, const TokenGraph& graph) {
+// length decides. Without names, the outputs and shared weights tell similar
+// models apart.
+double Rank(const Candidate& candidate, const TokenGraph& graph,
+            bool few_names) {
   constexpr double kLength = 0.04;
+  constexpr double kContradicted = 0.1;
   const std::size_t recorded = candidate.recipe.tokens.size();
   const std::size_t here = graph.tokens().size();
   return candidate.names + candidate.grams +
+         (few_names && candidate.contradicted ? -kContradicted : 0) +
          kLength * static_cast<double>(std::min(recorded, here)) /
              static_cast<double>(std::max({recorded, here, std::size_t{1}}));
 }
@@ -226,16 +283,22 @@ Candidates RankByNames(const TokenGraph& graph,
         Share(CommonCount(mine.names, other.names), mine.names.size()));
   }
   const FileNames names = FileNamesOf(anchors);
+  constexpr std::size_t kFew = 4;
+  const bool few_names = names.all.size() < kFew;
+  const bool shares = few_names && SharesMatrices(graph);
   Candidates candidates;
   for (const std::size_t index :
        HighestOf(scores, by_labels ? kByLabels : kShortList)) {
     auto& candidate = candidates.emplace_back(
         std::make_unique<Candidate>(book.Read(index), atoms, relus_folded));
     candidate->grams = Likeness(mine.grams, book.Summary(index).grams);
+    candidate->contradicted = !EndsAlike(graph, candidate->sequence) ||
+                              (shares && !RunsAgain(candidate->recipe));
     CompareNames(names, *candidate);
   }
   if (by_labels) return candidates;
-  SortBy(candidates, [&](const auto& one) { return -Rank(*one, graph); });
+  SortBy(candidates,
+         [&](const auto& one) { return -Rank(*one, graph, few_names); });
   PutMixedFirst(candidates);
   return candidates;
 }

@@ -31,6 +31,10 @@ struct Candidate {
   const TokenSequence sequence;
   double names = 0;  // how well module names agree
   double grams = 0;  // how well labels do
+  // The file makes no output by an operation that makes one of the recipe (a
+  // model without logits has no head), or it runs a module again and the recipe
+  // does not.
+  bool contradicted = false;
   // The prefixes before the common part of the paths: `file_prefix` in the file
   // corresponds to `recorded_prefix` in the recipe.
   Path file_prefix;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 
+#include "base/lists.h"
 #include "clues/recipes/tokens/program.h"
 
 namespace onnx_tag::recipes {
@@ -204,7 +205,7 @@ class Replayer {
 
   // The index in parameter names takes precedence over the counted index.
   void CorrectIndices() {
-    std::map<Path, std::map<Path, std::uint32_t>> votes;
+    std::unordered_map<Path, Names, PathHash> names;
     for (std::size_t i = 0; i < paths_.size(); ++i) {
       const Path& anchor = AnchorAt(i);
       if (!paths_[i] || anchor.empty() || merged_.contains(anchor)) continue;
@@ -214,30 +215,67 @@ class Replayer {
         const Atom counted = path[path.size() - 1 - k];
         const Atom said = anchor[anchor.size() - 1 - k];
         if (IsIndex(counted) && IsIndex(said)) {
-          ++votes[First(path, path.size() - k)]
-                 [First(anchor, anchor.size() - k)];
+          names[First(path, path.size() - k)].said.push_back(
+              {i, First(anchor, anchor.size() - k)});
         } else if (counted != said) {
           break;
         }
       }
     }
-    std::unordered_map<Path, Path, PathHash> corrected;
-    for (const auto& [counted, said] : votes) {
-      const auto best = std::max_element(
-          said.begin(), said.end(),
-          [](const auto& a, const auto& b) { return a.second < b.second; });
-      corrected.emplace(counted, best->first);
-    }
-    if (corrected.empty()) return;
-    for (auto& path : paths_) {
+    if (names.empty()) return;
+    for (auto& [counted, of] : names) DropStrays(of);
+    disputed_.resize(paths_.size(), false);
+    for (std::size_t i = 0; i < paths_.size(); ++i) {
+      auto& path = paths_[i];
       if (!path) continue;
       for (std::size_t k = path->size(); k > 0; --k) {
-        const auto at = corrected.find(First(*path, k));
-        if (at == corrected.end()) continue;
-        path = Join(at->second, Rest(*path, k));
+        const auto at = names.find(First(*path, k));
+        if (at == names.end()) continue;
+        disputed_[i] = at->second.several;
+        path = Join(NameAt(i, at->second.said), Rest(*path, k));
         break;
       }
     }
+  }
+
+  // What parameters call an item that was counted, by step.
+  struct Said {
+    std::size_t step;
+    Path item;
+  };
+  struct Names {
+    std::vector<Said> said;
+    bool several = false;
+  };
+
+  // A recorded item that was called again may stand for several items of the
+  // file. A few names of another item are those of equal tensors.
+  static void DropStrays(Names& names) {
+    constexpr std::size_t kStrays = 4;  // as many times fewer
+    std::map<Path, std::size_t> counts;
+    for (const Said& one : names.said) ++counts[one.item];
+    if (counts.size() == 1) return;
+    std::size_t most = 0;
+    for (const auto& [item, count] : counts) most = std::max(most, count);
+    std::erase_if(names.said, [&](const Said& one) {
+      return kStrays * counts.at(one.item) <= most;
+    });
+    names.several = AnyIn(names.said, [&](const Said& one) {
+      return one.item != names.said.front().item;
+    });
+  }
+
+  // What the parameters around the step call its item. Between two names, the
+  // recorded order decides.
+  const Path& NameAt(std::size_t step, const std::vector<Said>& said) const {
+    const auto after = std::lower_bound(
+        said.begin(), said.end(), step,
+        [](const Said& one, std::size_t at) { return one.step < at; });
+    if (after == said.begin()) return after->item;
+    const auto before = std::prev(after);
+    const bool goes_on =
+        after == said.end() || match_[step] > match_[before->step];
+    return goes_on ? before->item : after->item;
   }
 
   // The lists that may repeat, as paths of the file.
@@ -331,9 +369,10 @@ class Replayer {
         !path.empty()) {
       path.pop_back();
     }
-    AnswerAt(i) = {std::move(path),
-                   IsFirm(i) ? Confidence::kCertain : Confidence::kHigh,
-                   kRunsIt, cut};
+    AnswerAt(i) = {
+        std::move(path),
+        IsFirm(i) && !IsDisputed(i) ? Confidence::kCertain : Confidence::kHigh,
+        kRunsIt, cut};
   }
 
   // An embedding that shares its matrix with the head and has the head's name.
@@ -356,6 +395,11 @@ class Replayer {
       return true;
     }
     return false;
+  }
+
+  // Whether the parameters give the counted item several names.
+  bool IsDisputed(std::size_t i) const {
+    return !disputed_.empty() && disputed_[i];
   }
 
   // Whether nearly all its neighbours are aligned, too.
@@ -413,8 +457,9 @@ class Replayer {
   const std::vector<Step>& steps_;
   double fit_;
   std::vector<std::optional<Path>> paths_;
-  PathSet merged_;   // names of parameters that several items share
-  PathSet trusted_;  // items of lists
+  PathSet merged_;              // names of parameters that several items share
+  PathSet trusted_;             // items of lists
+  std::vector<bool> disputed_;  // by step; empty: none
   Replayed replayed_;
 };
 

@@ -199,7 +199,7 @@ class Matcher {
                         ? kCandidatesOfLarge
                         : kCandidates);
     if (matches_.empty()) return {};
-    if (Fits()) return ReplayBest();
+    if (Fits(matches_.front())) return ReplayBest();
     BookAnswer answer;
     answer.nearest = NameOf(*matches_.front().candidate);
     answer.nearest_fit = matches_.front().fit;
@@ -214,14 +214,12 @@ class Matcher {
   BookAnswer Part(Candidates candidates) {
     candidates_ = std::move(candidates);
     AlignCandidates(candidates_.size());
-    return !matches_.empty() && Fits() ? ReplayBest() : BookAnswer();
+    return !matches_.empty() && Fits(matches_.front()) ? ReplayBest()
+                                                       : BookAnswer();
   }
 
  private:
-  bool Fits() const {
-    const Match& best = matches_.front();
-    return best.fit >= LeastFit(best);
-  }
+  bool Fits(const Match& match) const { return match.fit >= LeastFit(match); }
 
   // If names contradict a recipe, it is not used at all.
   double LeastFit(const Match& match) const {
@@ -249,6 +247,8 @@ class Matcher {
       }
     }
     SortByScore(matches_);
+    std::stable_partition(matches_.begin(), matches_.end(),
+                          [&](const Match& match) { return Fits(match); });
   }
 
   // If scores are equal, the simpler model is more likely.
@@ -263,13 +263,15 @@ class Matcher {
                      });
   }
 
-  // Without names, a recipe with additional operations gets a lower value.
+  // Without names, a recipe with additional operations gets a lower value, and
+  // so does one that the file contradicts.
   double Worth(const Match& match) const {
     constexpr double kOtherThings = 0.1;
+    constexpr double kContradicted = 0.1;
     const auto score = static_cast<double>(match.alignment.score);
-    return few_names_
-               ? score * (1 - kOtherThings * (1 - match.candidate->grams))
-               : score;
+    if (!few_names_) return score;
+    const double fits = match.candidate->contradicted ? 1 - kContradicted : 1;
+    return score * fits * (1 - kOtherThings * (1 - match.candidate->grams));
   }
 
   Query MakeQuery(std::span<const Step> steps,

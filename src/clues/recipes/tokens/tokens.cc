@@ -96,6 +96,9 @@ class AnchorFinder {
         Name(tensor.value, tensor.rank);
       }
     }
+    for (const ValueId value : flow.facts().left_out) {
+      if (flow.IsVisible(model_[value].graph)) Name(value, RankOf(value));
+    }
     for (const NodeId node : flow.Order()) Carry(node);
   }
 
@@ -128,10 +131,11 @@ class AnchorFinder {
     return value != kNo<ValueId> && parameter_[value] != kNo<ValueId>;
   }
 
-  // The norms and biases of an untrained model are equal, and merged.
+  // The norms and biases of an untrained model are equal, and merged. Nobody
+  // knows the numbers of those that the file leaves out.
   bool IsUniform(ValueId value) const {
     const Initializer* const tensor = model_.InitializerOf(value);
-    return tensor != nullptr && tensor->uniform;
+    return tensor != nullptr ? tensor->uniform : named_.at(value).rank <= 1;
   }
 
   void Name(ValueId value, std::uint32_t rank) {
@@ -167,8 +171,8 @@ class AnchorFinder {
   }
 
   std::uint32_t RankOf(ValueId value) const {
-    const Initializer* const tensor = model_.InitializerOf(value);
-    return tensor == nullptr ? 0 : tensor->rank;
+    return static_cast<std::uint32_t>(
+        flow_.facts().links.ShapeOf(value).dims.size());
   }
 
   const DataFlow& flow_;
