@@ -35,6 +35,9 @@ struct MappingOptions {
   bool recipes = true;
   // Whether classes may come from the catalogue of model libraries.
   bool catalogue = true;
+  // Whether the trained network places nodes that no source claims, instead of
+  // rules.
+  bool placement = false;
   // Whether nodes that no rung places get blocks found in the graph alone.
   // usage_based and fx_graph never use them.
   bool structure = true;
@@ -76,6 +79,12 @@ struct MappingFacts {
 Tagging MapNodes(const Model& model, const MappingOptions& options,
                  const MappingFacts& facts = {});
 
+// A module that the trained network thinks of, and how probable it is.
+struct PlacedChoice {
+  std::string module;
+  std::uint32_t permille = 0;
+};
+
 // What one source, or one rung of inference, says of one node, as `explain`
 // shows it.
 struct ExplainedClaim {
@@ -85,6 +94,7 @@ struct ExplainedClaim {
   Source source;
   std::string because;
   bool wins = false;
+  std::vector<PlacedChoice> choices = {};  // of a placement: at most three
 };
 
 struct Explanation {

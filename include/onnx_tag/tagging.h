@@ -41,11 +41,12 @@ enum class Source : std::uint8_t {
   kTransfer,
   kAuxiliary,
   kStructure,  // a block found in the graph alone; its name is invented
+  kPlacement,  // a trained network, by its surroundings
 };
-constexpr std::array<std::string_view, 14> kSourceNames = {
+constexpr std::array<std::string_view, 15> kSourceNames = {
     "metadata",  "scope",    "scope+parameter", "value_name", "parameter",
     "operation", "locality", "hierarchy",       "trace",      "fx",
-    "rule",      "transfer", "auxiliary",       "structure"};
+    "rule",      "transfer", "auxiliary",       "structure",  "placement"};
 
 // The kinds of evidence, from the strongest. A weaker kind never overrules a
 // stronger one, whatever their levels.
@@ -83,6 +84,7 @@ constexpr EvidenceKind EvidenceOf(Source source, Confidence confidence) {
       return EvidenceKind::kPattern;
     case Source::kLocality:
     case Source::kAuxiliary:
+    case Source::kPlacement:
       return EvidenceKind::kNeighbours;
     case Source::kHierarchy:
       return EvidenceKind::kCalls;
@@ -255,7 +257,7 @@ struct Coverage {
   // Medium or better, and not found in the graph alone.
   std::uint64_t sure = 0;
   std::array<std::uint64_t, 4> by_confidence = {};
-  std::array<std::uint64_t, 14> by_source = {};
+  std::array<std::uint64_t, kSourceNames.size()> by_source = {};
   std::array<std::uint64_t, 20> by_type = {};
 
   std::uint64_t untagged() const { return nodes - tagged; }

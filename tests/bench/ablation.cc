@@ -124,7 +124,10 @@ class Ablation {
       }
     }
     for (std::size_t i = 0; i < strategy_.rungs.size(); ++i) {
-      if (sources_ + i == left_out) continue;
+      if (sources_ + i == left_out ||
+          strategy_.rungs[i].name == kPlacementRung) {
+        continue;
+      }
       const auto accepted = Climb(evidence, strategy_.rungs[i], placed);
       if (whole) won_[sources_ + i] = accepted.size();
     }

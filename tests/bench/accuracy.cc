@@ -11,7 +11,8 @@
 // --worst prints the most frequent misses ("!": a module of that path is known,
 // so it could have been said), --wrong leaves out answers that are only too
 // high in the tree, --layers keeps those of another layer, --nodes prints each.
-// --no-recipes leaves the recipe book out. --hierarchy gives the mapping the
+// --no-recipes leaves the recipe book out, --placement lets the trained network
+// place what nothing claims. --hierarchy gives the mapping the
 // hierarchy.json or recording.json beside each model, and leaves out models
 // without one; --trace the recorded run of the same file.
 // `class`: of the exact nodes, how many have the right class for
@@ -56,6 +57,7 @@ struct Options {
   bool hierarchy = false;
   bool trace = false;
   bool recipes = true;
+  bool placement = false;
   bool roles = false;
 };
 
@@ -96,6 +98,7 @@ class Accuracy {
     MappingOptions mapping;
     mapping.structure = false;  // its names are invented
     mapping.recipes = options_.recipes;
+    mapping.placement = options_.placement;
     MappingFacts facts;
     if (options_.hierarchy) {
       ModuleMap map = ReadModuleMap(ReadAll(file.hierarchy));
@@ -210,6 +213,7 @@ class Accuracy {
     }
     AcceptClues(clues, placed);
     for (const Rung& rung : strategy.rungs) {
+      if (rung.name == kPlacementRung) continue;
       RungScore& score = ScoreFor(rung.name);
       ScoreClaims(evidence, rows, rung.Propose(evidence, hidden), none,
                   score.alone);
@@ -343,6 +347,7 @@ int main(int argc, char** argv) {
   line.Flag("--hierarchy", options.hierarchy);
   line.Flag("--trace", options.trace);
   line.Flag("--no-recipes", options.recipes, false);
+  line.Flag("--placement", options.placement);
   line.Flag("--roles", options.roles);
   line.Flag("--markdown", options.markdown);
   line.Value("--floors", options.floors, "FILE");

@@ -81,6 +81,7 @@ class OneRung {
 
   // For facts that the test makes up.
   Evidence& evidence() { return *evidence_; }
+  const Placed& placed() const { return placed_; }
   ModuleId Module(const std::string& path) {
     const ModuleId id = evidence_->modules.Add(path);
     static_cast<ModuleUses&>(*evidence_) = DescribeModules(

@@ -26,7 +26,7 @@ def tag_options(chance: random.Random) -> list:
     if strategy := chance.choice(STRATEGIES):
         words += ["-s", strategy]
     for option, share in (("--no-sidecar", 0.2), ("--frames", 0.2), ("--no-catalogue", 0.2), ("--fsync", 0.1),
-                          ("--rename-nodes", 0.3), ("--no-recipes", 0.1), ("--no-structure", 0.1),
+                          ("--rename-nodes", 0.3), ("--no-recipes", 0.1), ("--no-structure", 0.1), ("--placement", 0.1),
                           ("--granularity=torch_nn", 0.3), ("--min-confidence=high", 0.1)):
         words += [option] if chance.random() < share else []
     return words

@@ -56,7 +56,8 @@ Sidecar ReadSidecar(std::string_view json);
 // A sidecar without its modules and nodes.
 struct SidecarGlance {
   SidecarModel model;
-  std::string version;  // of the program that wrote it
+  std::string version;    // of the program that wrote it
+  std::string placement;  // of the network that placed nodes; "": none did
   std::string strategy;
   bool torch_nn = false;
   std::string options;

@@ -67,6 +67,7 @@ struct Head : SidecarGlance {
     if (key == "tool") {
       json.ForEachMember([&](std::string_view member) {
         if (member == "version") version = json.StringOrNull();
+        if (member == "placement") placement = json.StringOrNull();
       });
     }
     if (key == "model") ReadModel(json);

@@ -41,7 +41,14 @@ class Writer {
   void Head(const SidecarModel& about) {
     Member("format").String("onnx-tag/1");
     Member("tool").BeginObject().Key("name").String("onnx-tag");
-    json_.Key("version").String(kVersion).EndObject();
+    json_.Key("version").String(kVersion);
+    // Another network changes nothing where this one had no say.
+    if (AnyIn(tagging_.tags, [](const Tag& tag) {
+          return tag.tagged() && tag.source == Source::kPlacement;
+        })) {
+      json_.Key("placement").String(kPlacementVersion);
+    }
+    json_.EndObject();
     Member("model").BeginObject();
     json_.Key("file").String(about.file);
     json_.Key("bytes").Number(about.bytes);

@@ -15,6 +15,7 @@ constexpr bool ConfirmsModules(Source source) {
     case Source::kParameter:
     case Source::kOperation:
     case Source::kLocality:
+    case Source::kPlacement:
       return false;
     default:
       return true;

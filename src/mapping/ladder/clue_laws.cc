@@ -7,12 +7,15 @@ namespace {
 
 bool IsInferred(const Claim& claim) {
   return claim.source == Source::kOperation ||
-         claim.source == Source::kLocality;
+         claim.source == Source::kLocality ||
+         claim.source == Source::kPlacement;
 }
 
 // The body of a module's function belongs to the module or to modules it calls.
 bool StaysInFunction(const Evidence& file, Claim& claim) {
-  if (claim.source != Source::kLocality) return true;
+  if (claim.source != Source::kLocality && claim.source != Source::kPlacement) {
+    return true;
+  }
   const FunctionId owner = file.functions.OwnerOf(file.model[claim.node].graph);
   if (owner == kNo<FunctionId>) return true;
   const ModuleId module = file.functions[owner].module;

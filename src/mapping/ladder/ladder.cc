@@ -74,9 +74,13 @@ std::vector<Claim> Climb(const Evidence& evidence, const Rung& rung,
 }
 
 void Infer(const Evidence& evidence, std::span<const Rung> rungs,
-           Placed& placed, Clues& clues, const BeforeRung& before) {
+           Placed& placed, Clues& clues, const BeforeRung& before,
+           bool placement) {
   auto open = placed.begin();  // all before it are tagged
   for (const Rung& rung : rungs) {
+    if (placement ? IsReplaced(rung.name) : rung.name == kPlacementRung) {
+      continue;
+    }
     open = std::find_if(open, placed.end(),
                         [](const Tag& tag) { return !tag.tagged(); });
     if (before) before(rung, placed);
@@ -85,10 +89,10 @@ void Infer(const Evidence& evidence, std::span<const Rung> rungs,
 }
 
 Clues PlaceAll(const Evidence& evidence, const Strategy& strategy,
-               Placed& placed, const BeforeRung& before) {
+               Placed& placed, const BeforeRung& before, bool placement) {
   Clues clues = ReadSources(evidence, strategy.set);
   AcceptClues(clues, placed);
-  Infer(evidence, strategy.rungs, placed, clues, before);
+  Infer(evidence, strategy.rungs, placed, clues, before, placement);
   return clues;
 }
 

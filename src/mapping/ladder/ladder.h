@@ -25,6 +25,11 @@ struct Strategy {
   bool structure = false;  // may use blocks found in the graph alone
 };
 
+// The rung that asks the trained network, and whether a rung is a rule that
+// this one replaces.
+inline constexpr std::string_view kPlacementRung = "placement";
+bool IsReplaced(std::string_view rung);
+
 std::span<const Strategy> AllStrategies();
 
 // The table of all rungs; and those of one strategy, in the order of the kinds
@@ -52,13 +57,16 @@ std::vector<Claim> Climb(const Evidence& evidence, const Rung& rung,
 using BeforeRung = std::function<void(const Rung& rung, const Placed& placed)>;
 
 // Inference: each rung writes clues about the nodes that are still open.
-// `before` is called before each rung; it may be empty.
+// `before` is called before each rung; it may be empty. `placement`: the
+// trained network is asked instead of the rules that it replaces.
 void Infer(const Evidence& evidence, std::span<const Rung> rungs,
-           Placed& placed, Clues& clues, const BeforeRung& before = {});
+           Placed& placed, Clues& clues, const BeforeRung& before = {},
+           bool placement = false);
 
 // Places all nodes by the sources, then by inference. Returns the clues.
 Clues PlaceAll(const Evidence& evidence, const Strategy& strategy,
-               Placed& placed, const BeforeRung& before = {});
+               Placed& placed, const BeforeRung& before = {},
+               bool placement = false);
 
 // Describes the evidence for a node, for `explain`.
 void DescribeEvidence(const Evidence& evidence, NodeId node,

@@ -29,6 +29,7 @@ RungFunction ProposeForControlFlow;
 RungFunction ProposeRootWhereOnlyItIsNamed;
 RungFunction ProposeForSequentialParts;
 RungFunction ProposeFromExecutionOrder;
+RungFunction ProposeFromPlacement;
 RungFunction ProposeForFunctionBodies;
 RungFunction ProposeByVote;
 RungFunction ProposeAuxiliary;
@@ -94,6 +95,9 @@ constexpr auto kRungs = [] {
       {"only_root", "files whose names contain only the root",
        &ProposeRootWhereOnlyItIsNamed, kInference, kReadsNames, kLow,
        kNeighbours},
+      {"placement", "a trained network, by its surroundings",
+       &ProposeFromPlacement, kInference, kReadsParameters | kReadsHierarchy,
+       kHigh, kNeighbours},
       {"execution_order", "placed nodes before and after it in execution order",
        &ProposeFromExecutionOrder, kInference,
        kReadsParameters | kReadsRecipes | kReadsExporter, kLow, kNeighbours},
@@ -113,6 +117,13 @@ constexpr auto kRungs = [] {
 }();
 
 }  // namespace
+
+bool IsReplaced(std::string_view rung) {
+  constexpr std::string_view kReplaced[] = {
+      "norm",     "carrier",      "gemm_reshape",   "layout",
+      "codebook", "loose_recipe", "execution_order"};
+  return IsAmong(rung, kReplaced);
+}
 
 std::span<const Rung> AllRungs() { return kRungs; }
 

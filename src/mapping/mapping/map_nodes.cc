@@ -78,7 +78,7 @@ void AddRecordedLines(Tracebacks& recorded, bool all_frames,
 // gets the nodes for which blocks may be found (null: none are wanted),
 // `recorded` where the recorded operations ran, `calls` the recorded calls.
 ModuleEvidence PlaceNodes(Evidence evidence, const Strategy& strategy,
-                          Confidence least, RuleApplication& rules,
+                          const MappingOptions& options, RuleApplication& rules,
                           MappingObserver* observer, Tagging& tagging,
                           OpenNodes* open, Tracebacks& recorded,
                           CallPlaces& calls) {
@@ -94,7 +94,8 @@ ModuleEvidence PlaceNodes(Evidence evidence, const Strategy& strategy,
       observer->BeforeRung(rung, placed);
     };
   }
-  Clues clues = PlaceAll(evidence, strategy, tagging.tags, before);
+  Clues clues =
+      PlaceAll(evidence, strategy, tagging.tags, before, options.placement);
   if (observer == nullptr) clues = Clues();  // nobody asks why
   const std::vector<LawFinding> findings =
       CheckLaws(evidence.graph, evidence.modules, evidence, evidence,
@@ -112,7 +113,7 @@ ModuleEvidence PlaceNodes(Evidence evidence, const Strategy& strategy,
                      evidence.is_recorded);
   }
   for (Tag& tag : tagging.tags) {
-    if (tag.tagged() && tag.confidence < least) tag = Tag();
+    if (tag.tagged() && tag.confidence < options.min_confidence) tag = Tag();
   }
   tagging.origins = FindOrigins(evidence, tagging.tags);
   tagging.modules = std::move(evidence.modules);
@@ -169,8 +170,8 @@ Tagging MapNodes(const Model& model, const MappingOptions& options,
   }
   {
     ModuleEvidence evidence = PlaceNodes(
-        GatherEvidence(graph, wanted), strategy, options.min_confidence, rules,
-        observer, tagging, wants_blocks ? &open : nullptr, recorded, calls);
+        GatherEvidence(graph, wanted), strategy, options, rules, observer,
+        tagging, wants_blocks ? &open : nullptr, recorded, calls);
     AssignClasses(graph, evidence, tagging,
                   {.catalogue = options.catalogue, .hidden = {}});
     rules.Classify(model, evidence.parameters, tagging);

@@ -10,6 +10,7 @@
 #include "mapping/ladder/clue_laws.h"
 #include "mapping/ladder/ladder.h"
 #include "mapping/ladder/sources.h"
+#include "mapping/placing/placing.h"
 
 namespace onnx_tag {
 namespace {
@@ -50,7 +51,8 @@ void ExplainRules(const Evidence& evidence, const RuleApplication& rules,
                                 .confidence = Confidence::kCertain,
                                 .source = Source::kRule,
                                 .because = std::string(move->because),
-                                .wins = true});
+                                .wins = true,
+                                .choices = {}});
 }
 
 // Collects the clues about one node.
@@ -66,9 +68,13 @@ class NodeExplainer : public MappingObserver {
   }
 
   void BeforeRung(const Rung& rung, const Placed& placed) override {
-    if (!all_) return;
+    const bool asks =
+        rung.name == kPlacementRung && (all_ || !placed[node_].tagged());
+    if (!all_ && !asks) return;
     Placed open = placed;
     open[node_] = Tag();
+    if (asks) answer_ = placing::Ask(*evidence_, open, node_);
+    if (!all_) return;
     for (const Claim& proposed : rung.Propose(*evidence_, open)) {
       if (proposed.node != node_) continue;
       const std::optional<Claim> admitted = Admit(*evidence_, proposed);
@@ -116,6 +122,16 @@ class NodeExplainer : public MappingObserver {
     return onnx_tag::Explained(evidence_->modules, writer, claim);
   }
 
+  // What is around the node, and what else the network thinks of.
+  void ExplainPlacement(ExplainedClaim& claim) const {
+    if (answer_.best.empty()) return;
+    const ModuleTree& modules = evidence_->modules;
+    claim.because = placing::TextOf(answer_, modules);
+    for (const placing::Choice& choice : answer_.best) {
+      claim.choices.push_back({modules.Path(choice.module), choice.permille});
+    }
+  }
+
   // The strongest clue wins, and none other if it is too weak.
   void ListClues(const Clues& clues) {
     std::vector<ExplainedClaim>& claims = explanation_.claims;
@@ -126,6 +142,9 @@ class NodeExplainer : public MappingObserver {
     }
     for (auto& [rung, claim] : inferred_) {
       if (rung != winner) claims.push_back(std::move(claim));
+    }
+    for (ExplainedClaim& claim : claims) {
+      if (claim.rung == kPlacementRung) ExplainPlacement(claim);
     }
     if (!claims.empty()) {
       claims[0].wins = claims[0].confidence >= options_.min_confidence;
@@ -162,6 +181,7 @@ class NodeExplainer : public MappingObserver {
   const Evidence* evidence_ = nullptr;
   const RuleApplication* rules_ = nullptr;
   std::vector<std::pair<WriterId, ExplainedClaim>> inferred_;
+  placing::Answer answer_;
   Explanation explanation_;
 };
 

@@ -36,10 +36,12 @@ Confidence TrustIn(const Structure& found, FoundId id) {
 bool IsWeak(const Tag& tag) {
   if (tag.module == ModuleTree::kRoot) {
     return tag.source == Source::kParameter ||
-           tag.source == Source::kLocality || tag.source == Source::kOperation;
+           tag.source == Source::kLocality ||
+           tag.source == Source::kOperation || tag.source == Source::kPlacement;
   }
   return tag.confidence == Confidence::kLow &&
-         (tag.source == Source::kOperation || tag.source == Source::kLocality);
+         (tag.source == Source::kOperation || tag.source == Source::kLocality ||
+          tag.source == Source::kPlacement);
 }
 
 // Whether a tensor of the file is read here. PaddlePaddle's files have Constant

@@ -112,6 +112,7 @@ std::optional<Tagging> MappedAgain(const Model& model, const Tagging& from,
                                    bool structure) {
   MappingOptions mapping;
   mapping.recipes = options.recipes;
+  mapping.placement = options.placement;
   mapping.frames = options.frames;
   mapping.structure = structure;
   if (!from.strategy.empty()) mapping.strategy = from.strategy;

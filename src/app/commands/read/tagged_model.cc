@@ -70,6 +70,7 @@ std::string_view OptionToMap(const TagSourceOptions& options) {
   }
   if (mapping.recipes != usual.recipes) return "--no-recipes";
   if (mapping.catalogue != usual.catalogue) return "--no-catalogue";
+  if (mapping.placement != usual.placement) return "--placement";
   return mapping.structure != usual.structure ? "--no-structure" : "";
 }
 

@@ -396,13 +396,22 @@ void AddText(const Model& model, const Tagging& tagging, NodeId node,
 }
 
 Datum ClaimValue(const ExplainedClaim& claim) {
-  return Datum::Object(
-      {{"rung", claim.rung},
-       {"module", claim.module},
-       {"confidence", EnumToWord(kConfidenceNames, claim.confidence)},
-       {"source", EnumToWord(kSourceNames, claim.source)},
-       {"because", claim.because},
-       {"wins", claim.wins}});
+  Datum::Members members = {
+      {"rung", claim.rung},
+      {"module", claim.module},
+      {"confidence", EnumToWord(kConfidenceNames, claim.confidence)},
+      {"source", EnumToWord(kSourceNames, claim.source)},
+      {"because", claim.because},
+      {"wins", claim.wins}};
+  if (!claim.choices.empty()) {
+    Datum::List choices;
+    for (const PlacedChoice& choice : claim.choices) {
+      choices.push_back(Datum::Object(
+          {{"module", choice.module}, {"permille", choice.permille}}));
+    }
+    members.emplace_back("choices", std::move(choices));
+  }
+  return Datum::Object(std::move(members));
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ std::string Choices(const TagOptions& options,
       options.keys.class_hierarchy, options.keys.source_line);
   choices += options.mapping.recipes ? ";recipes" : ";";
   choices += options.mapping.catalogue ? "" : ";no-catalogue";
+  choices += options.mapping.placement ? ";placement" : "";
   choices += options.mapping.structure ? ";structure" : ";";
   if (options.mapping.frames) choices += ";frames";
   if (options.rename_nodes) choices += ";rename";
@@ -84,6 +85,8 @@ bool IsCurrent(const std::string& input, const Destinations& destinations,
     if (!glance || glance->model.bytes != read->bytes ||
         glance->model.file != FileName(input) ||
         glance->version != ToolVersion() ||
+        (!glance->placement.empty() &&
+         glance->placement != kPlacementVersion) ||
         glance->strategy != mapping.strategy || glance->torch_nn != torch_nn ||
         glance->options != digest) {
       return false;
