@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import math
+import os
+import stat
 import zipfile
 from typing import IO, TYPE_CHECKING, Any, Dict, Tuple
 
@@ -14,10 +16,25 @@ if TYPE_CHECKING:
 LIMIT = 1 << 33                                             # bytes of all arrays of a file
 
 
+def open_regular(path: str) -> IO[bytes]:
+    """Opens a file. Refuses pipes and devices, which may never end. Raises InputError."""
+    try:
+        file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except FileNotFoundError:
+        raise InputError(f"{path}: " + ("a link that leads nowhere" if os.path.islink(path)
+                                        else "there is no such file")) from None
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise InputError(f"{path}: not a regular file")
+    return os.fdopen(file, "rb")
+
+
 def read_npz(path: str) -> "Dict[str, Array]":
     """The arrays of an .npz file, by name. Raises InputError."""
     try:
-        with zipfile.ZipFile(path) as file:
+        with open_regular(path) as opened, zipfile.ZipFile(opened) as file:
             total = 0
             arrays = {}
             for info in file.infolist():
@@ -28,8 +45,10 @@ def read_npz(path: str) -> "Dict[str, Array]":
                 total += size
                 arrays[info.filename[:-len(".npy")]] = array
             return arrays
+    except InputError:
+        raise
     except Exception as error:      # zipfile, zlib and numpy raise a dozen kinds for damaged files
-        reason = "there is no such file" if isinstance(error, FileNotFoundError) else str(error) or type(error).__name__
+        reason = str(error) or type(error).__name__
         raise InputError(f"{path}: not an .npz file with arrays: {reason}\n"
                          "  write one with numpy.savez(\"x.npz\", input_name=array)") from None
 

@@ -185,7 +185,10 @@ class Comparison:
 
     def to_text(self, all_rows: bool = False, sort: str = "lost", color: bool = False, most: int = 30) -> str:
         lines = [f"A  {printable(self.a)}", f"B  {printable(self.b)} ({self.precision.name})", ""]
-        shown = sorted((row for row in self.rows if all_rows or not row.within), key=SORTS[sort])
+        # Where nothing is out of tolerance: the modules that lose most.
+        shown = sorted((row for row in self.rows if all_rows or self.equal or not row.within), key=SORTS[sort])
+        if self.equal:
+            most = min(most, HEAD)
         left = 0 if all_rows else len(shown) - most
         if shown:
             lines.append(f"{'max':>9} {'mean':>9} {'cosine':>8} {'SQNR dB':>8} {'lost dB':>8} {'errors':>8}  module"
@@ -193,7 +196,7 @@ class Comparison:
             lines += [_line(row, color) for row in (shown if left <= 0 else shown[:most])]
             if left > 0:
                 lines.append(f"... and {left} more; list them with --all")
-            lines.append("")
+            lines += [LEGEND, ""]
         lines.append(f"{len(self.rows)} modules compared, {sum(not row.within for row in self.rows)} out of tolerance "
                      f"({self.tolerance})")
         for title, modules in (("only in A", self.only_a), ("only in B", self.only_b),
@@ -225,6 +228,8 @@ class Comparison:
         return TABLE_HEAD + "\tcode\n" + "".join(lines.values())
 
 
+HEAD = 5                                                    # rows shown where nothing is out of tolerance
+LEGEND = f"errors: tenths of the values, by relative error: up to {', '.join(f'{end:g}' for end in CLASSES)}, more"
 MOST_HALF = 65504.0                                         # the largest number of float16
 TABLE_HEAD = "value\trelative_error\tnoise_to_signal\tlost_db"
 SORTS: Dict[str, Any] = {
@@ -430,6 +435,7 @@ def compare(a: Union[Side, OnnxSide], b: OnnxSide, inputs: Mapping[str, Any], *,
     shapes, not_real, not_found, no_numbers = [], [], [], []
     not_finite: List[str] = []                              # in both versions
     given: Dict[str, Measured] = {}                         # by value of B: what code between modules makes
+    between: Dict[str, Dict[str, Any]] = {}                 # the same: by value of A, what B has there
     halves = kept = 0
     for start in range(0, len(common), batch):
         part = common[start:start + batch]
@@ -442,6 +448,8 @@ def compare(a: Union[Side, OnnxSide], b: OnnxSide, inputs: Mapping[str, Any], *,
             for pair in _certain_pairs(out_a.given.get(path, []), given_b.get(path, [])):
                 measured = _measured(pair)
                 given[measured.found.real.value] = measured
+                if pair.recorded.value and pair.recorded.kind == "f":
+                    between[measured.found.real.value] = {pair.recorded.value: _given(pair, measured, b)}
             if row is not None and not row.errors.compared:
                 no_numbers.append(path)
                 not_finite += [path] if row.errors.not_finite_a else []
@@ -478,11 +486,11 @@ def compare(a: Union[Side, OnnxSide], b: OnnxSide, inputs: Mapping[str, Any], *,
     deepest = [row for row in lossy if not any(other.module.startswith(row.module + ".") or (not row.module and other
                is not row) for other in lossy)]
     worst = sorted((row for row in deepest if row.lost > 0), key=SORTS["lost"])[:most]
+    kept += sum(array.nbytes for values in between.values() for array in values.values())
     if isinstance(a, OnnxReference) and kept <= MAX_SIZE and (worst or select):
-        ends = sorted((row for row in rows if row.given),
-                      key=lambda row: (max(place for place, _ in row.parts), row.order))
-        steps = contributions(a.side, inputs, [row.given for row in ends], most)
-        worst = [ends[at] for at, _ in steps] or worst
+        ends = _steps(rows, given, between, b)
+        steps = contributions(a.side, inputs, [values for _, values in ends], most)
+        worst = list({id(ends[at][0]): ends[at][0] for at, _ in steps}.values()) or worst
     only_a = [path for path in of_a if path not in of_b and path and chosen(path)]
     only_b = [path for path in of_b if path not in of_a and path and chosen(path)]
     return Comparison(a.name, b.name, rows, only_a, only_b, shapes, not_real, not_found, no_numbers, precision,
@@ -553,6 +561,20 @@ def _find_own_code(rows: Sequence[Row], given: Mapping[str, Measured], b: OnnxSi
         owner = by_module.get(node.module) if node is not None and node.module is not None else None
         if owner is not None and not owner.within and not tolerance.holds(errors):
             owner.place = min(owner.place, tap.node)
+
+
+def _steps(rows: Sequence[Row], given: Mapping[str, Measured], between: Mapping[str, Dict[str, Any]], b: OnnxSide
+           ) -> List[Tuple[Row, Dict[str, Any]]]:
+    """The values of B that modules give, and those that the own code of modules makes between them: in order."""
+    steps = [(max(place for place, _ in row.parts), 1, row.order, row, row.given) for row in rows if row.given]
+    known = {name for row in rows for name in row.given}
+    by_module = {row.module: row for row in rows}
+    for value, values in between.items():
+        node = b.graph.producer.get(value)
+        owner = by_module.get(node.module) if node is not None and node.module is not None else None
+        if owner is not None and not known & values.keys():
+            steps.append((given[value].tap.node, 0, owner.order, owner, values))
+    return [(row, values) for _, _, _, row, values in sorted(steps, key=lambda step: step[:3])]
 
 
 def _attribute(rows: Sequence[Row], given: Mapping[str, Measured], b: OnnxSide, precision: Precision) -> None:
@@ -795,7 +817,7 @@ def _live(source: str, given: Optional[Mapping[str, Any]], modules: Sequence[str
 def _tell(found: Comparison, options: Any, files: Inputs) -> int:
     if found.weak or found.guessed:
         guessed = f"{len(found.guessed)} of {len(found.rows)} modules rest on guessed tags" if found.guessed else ""
-        sure = f"{found.sure} of {found.nodes} nodes of {found.b} have sure tags" if found.weak else ""
+        sure = f"{found.sure} of {found.nodes} nodes of {found.b} have tags of medium or better" if found.weak else ""
         if found.lacks_many:
             sure += f", and {len(found.only_a)} modules of A have none"
         first = found.a if found.a.endswith(".onnx") else "FLOAT.onnx"

@@ -13,7 +13,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Dict, Mapping, Sequence, Tuple
 
-from .arrays import LIMIT, read_npy, read_npz
+from .arrays import LIMIT, open_regular, read_npy, read_npz
 from .errors import InputError
 from .onnx_side import FoundValues, OnnxSide, _found
 
@@ -70,18 +70,27 @@ class EngineSide(OnnxSide):
         import numpy as np
         kinds = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64,
                  "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(bool)": np.bool_}
-        files = {os.path.splitext(name)[0]: os.path.join(folder, name) for name in sorted(os.listdir(folder))
+        try:
+            names = sorted(os.listdir(folder))
+        except OSError as error:
+            raise InputError(f"{folder}: {error.strerror}") from None
+        files = {os.path.splitext(name)[0]: os.path.join(folder, name) for name in names
                  if name.endswith((".npy", ".raw", ".bin"))}
         arrays = {}
         for value in self.session().get_outputs():
             path = files.get(value.name) or files.get(re.sub(r"\W", "_", value.name))
             if path is None:
                 continue
-            with open(path, "rb") as file:
-                if path.endswith(".npy"):
-                    arrays[value.name] = read_npy(file, LIMIT)[0]
-                    continue
-                data: "Array" = np.frombuffer(file.read(), kinds.get(value.type, np.float32))
+            if path.endswith(".npy"):
+                arrays[value.name] = _read_npy_file(path)
+                continue
+            kind = np.dtype(kinds.get(value.type, np.float32))
+            with open_regular(path) as file:
+                size = os.fstat(file.fileno()).st_size
+                if size > LIMIT or size % kind.itemsize:
+                    raise InputError(f"{path}: {size} bytes, " + (f"more than {LIMIT >> 30} GiB" if size > LIMIT
+                                                                  else f"no whole number of {kind.name}"))
+                data: "Array" = np.frombuffer(file.read(size), kind)
             sizes = [size if isinstance(size, int) else -1 for size in value.shape]
             try:
                 arrays[value.name] = data.reshape(sizes)
@@ -91,13 +100,23 @@ class EngineSide(OnnxSide):
         return arrays
 
 
+def _read_npy_file(path: str) -> "Array":
+    with open_regular(path) as file:
+        try:
+            return read_npy(file, LIMIT)[0]
+        except Exception as error:      # numpy raises several kinds for damaged files
+            raise InputError(f"{path}: not an .npy file: {error}") from None
+
+
 def read_polygraphy(path: str) -> "Dict[str, Array]":
     """The outputs of the first run of the first runner: `polygraphy run ... --save-outputs FILE`."""
     try:
-        with open(path, encoding="utf-8") as file:
+        with open_regular(path) as file:
             outputs = json.load(file)["lst"][0][1][0]["outputs"]
         return {name: read_npy(io.BytesIO(base64.b64decode(value["values"]["array"])), LIMIT)[0]
                 for name, value in outputs.items()}
+    except InputError:
+        raise
     except Exception as error:      # json and numpy raise a dozen kinds for damaged files
         raise InputError(f"{path}: not a file of outputs of Polygraphy: {error}\n"
                          "  write one with: polygraphy run tapped.onnx ... --save-outputs FILE.json") from None

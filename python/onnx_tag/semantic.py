@@ -1,20 +1,18 @@
-"""The names that ModelInsider gave to questions about nodes, answered from tags.
+"""The names that ModelInsider, HTP, UniversalHierarchyExporter and EnhancedSemanticMapper gave to what onnx-tag does.
 
-    ask = SemanticQueryInterface(Tags.load("bert.tags.json"))
-    ask.find_nodes_by_module_type("attention")
-    ask.get_attention_components(layer_id=0)
+    hierarchy_metadata = TracingHierarchyBuilder().trace_model_execution(model, inputs)     # record()
+    SemanticMapper("bert.onnx", hierarchy_metadata).map_all_nodes()                         # tag(), without the model
+    HierarchyExporter(strategy="usage_based").export(model, inputs, "bert.onnx")            # export_and_tag()
+    SemanticQueryInterface(Tags.load("bert.tags.json")).get_attention_components(layer_id=0)
 
-    SemanticMapper(model, "bert.onnx").map_all_nodes()         # tag(), with the modules of the live model
-    builder = TracingHierarchyBuilder()
-    builder.trace_model_execution(model, inputs)               # record()
-
-For code that moves over. New code asks `Tags` itself: docs/guide/companion.md has both names side by side.
+For code that moves over. New code uses the names behind the hashes: docs/guide/moving-over.md has both side by side.
 """
 from __future__ import annotations
 
+import json
 import os
 import tempfile
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from .errors import TagsError, UnknownWord, did_you_mean
 from .tagging import tag
@@ -93,15 +91,28 @@ class SemanticQueryInterface:
         return self._bound.module(node)
 
 
+def _is_onnx(value: Any) -> bool:
+    """A path or an onnx.ModelProto."""
+    return isinstance(value, (str, os.PathLike)) or hasattr(value, "SerializeToString")
+
+
 class SemanticMapper:
     """`tag(onnx_model, sidecar_only=True)`; nothing is written beside the model.
 
-    `model` is the live PyTorch model, whose module map is recorded first, or None. `onnx_model` is a path or an
-    onnx.ModelProto. Options are those of `tag`.
+        SemanticMapper(onnx_model, hierarchy_metadata)      # what trace_model_execution() returned, or a module map
+        SemanticMapper(model, onnx_model)                   # the live PyTorch model, whose modules are recorded; or None
+
+    `onnx_model` is a path or an onnx.ModelProto; its place tells the two forms apart. Options are those of `tag`.
     """
 
-    def __init__(self, model: Optional[Any], onnx_model: Union[PathLike, Any], **options: Any) -> None:
-        self.model, self.onnx_model, self.options = model, onnx_model, options
+    def __init__(self, first: Any, second: Any = None, **options: Any) -> None:
+        if _is_onnx(first) and (second is None or isinstance(second, Mapping)):
+            self.model, self.onnx_model, self.hierarchy = None, first, second
+        elif _is_onnx(second) and not _is_onnx(first):
+            self.model, self.onnx_model, self.hierarchy = first, second, None
+        else:
+            raise TagsError("SemanticMapper takes (onnx_model, hierarchy_metadata) or (model, onnx_model)")
+        self.options = options
         self.tags: Optional[Tags] = None
 
     def map_all_nodes(self) -> Dict[str, Node]:
@@ -115,15 +126,38 @@ class SemanticMapper:
             else:
                 with open(path, "wb") as file:
                     file.write(given.SerializeToString())
+            facts = os.path.join(folder, "model.recording.json")
             if self.model is not None:
                 from .api import record
-                options["hierarchy"] = os.path.join(folder, "model.recording.json")
-                record(self.model, path=options["hierarchy"])
+                record(self.model, path=facts)
+                options["hierarchy"] = facts
+            elif self.hierarchy is not None:
+                with open(facts, "w", encoding="utf-8") as text:
+                    json.dump(_as_modules(self.hierarchy), text)
+                options["recording" if self.hierarchy.get("events") else "hierarchy"] = facts
             self.tags = tag(path, sidecar_only=True, sidecar=os.path.join(folder, "model.tags.json"), **options)
         found: Dict[str, Node] = {}
         for node in self.tags:
             found[node.name if node.name and node.name not in found else node.id] = node
         return found
+
+    def get_mapping_statistics(self) -> Dict[str, Any]:
+        """`tags.document["statistics"]`, with the three names of ModelInsider."""
+        if self.tags is None:
+            self.map_all_nodes()
+        assert self.tags is not None
+        counts: Dict[str, Any] = dict(self.tags.document["statistics"])
+        return {"total_onnx_nodes": counts["nodes"], "mapped_nodes": counts["tagged"],
+                "mapping_coverage": counts["coverage"], **counts}
+
+
+def _as_modules(hierarchy: Mapping[str, Any]) -> Dict[str, Any]:
+    """A recording, or a module map: {"modules": {path: {"class_name": ...}}}, by any name of the map, or without one."""
+    names = ("modules", "module_hierarchy", "hierarchy")
+    for name in names:
+        if isinstance(hierarchy.get(name), Mapping):
+            return {**{key: value for key, value in hierarchy.items() if key not in names}, "modules": hierarchy[name]}
+    return {"modules": dict(hierarchy)}
 
 
 class TracingHierarchyBuilder:
@@ -133,10 +167,12 @@ class TracingHierarchyBuilder:
         self.exceptions = exceptions  # for `tag(torch_nn_exceptions=...)`; a recording has every class
         self.recording: Dict[str, Any] = {}
 
-    def trace_model_execution(self, model: Any, example_inputs: Any) -> None:
-        """Runs the model once. A mapping is keyword arguments."""
+    def trace_model_execution(self, model: Any, example_inputs: Any) -> Dict[str, Any]:
+        """Runs the model once. A mapping is keyword arguments. Returns the recording, its modules with `class_name`."""
         from .api import record
         self.recording = record(model, example_inputs)
+        modules = {path: {**facts, "class_name": facts["class"]} for path, facts in self.recording["modules"].items()}
+        return {**self.recording, "modules": modules}
 
     def get_complete_hierarchy(self) -> Dict[str, Dict[str, Any]]:
         """By path: the recorded facts of each module that ran, and its class as `class_name`."""
@@ -148,3 +184,39 @@ class TracingHierarchyBuilder:
         hierarchy = self.get_complete_hierarchy()
         return {"total_modules": len(self.recording.get("modules", {})), "total_modules_traced": len(hierarchy),
                 "module_hierarchy": hierarchy}
+
+
+class HierarchyExporter:
+    """`export_and_tag(model, inputs, path)`: an export whose nodes have tags of one strategy.
+
+    Options are those of `tag`; `torch_nn_exceptions` is a list of torch.nn classes that stay in the tags, instead of
+    the nine by default.
+    """
+
+    def __init__(self, strategy: str = "enhanced_semantic", torch_nn_exceptions: Optional[Sequence[str]] = None,
+                 **tag_options: Any) -> None:
+        self.strategy = strategy
+        self.tag_options = {"strategy": strategy, **tag_options}
+        if torch_nn_exceptions is not None:
+            self.tag_options["torch_nn_exceptions"] = ",".join(torch_nn_exceptions)
+        self.tags: Optional[Tags] = None
+
+    def export(self, model: Any, example_inputs: Any, output_path: PathLike, **export_options: Any) -> Dict[str, Any]:
+        """Writes the model with its tags, the sidecar and the recording; returns the counts of the tags."""
+        from .api import export_and_tag
+        self.tags = export_and_tag(model, example_inputs, output_path, tag_options=self.tag_options, **export_options)
+        counts: Dict[str, Any] = dict(self.tags.document["statistics"])
+        return {"output_path": os.fspath(output_path), "strategy": self.strategy, "total_operations": counts["nodes"],
+                "tagged_operations": counts["tagged"], **counts}
+
+
+def export_hf_model_with_semantics(hf_model: Any, sample_input: Any, output_path: PathLike, *,
+                                   strategy: str = "enhanced_semantic", **export_options: Any
+                                   ) -> Tuple[Any, SemanticMapper]:
+    """`export_and_tag(hf_model, sample_input, output_path)`; returns the onnx.ModelProto and a mapper with its tags."""
+    import onnx
+    exporter = HierarchyExporter(strategy)
+    exporter.export(hf_model, sample_input, output_path, **export_options)
+    mapper = SemanticMapper(hf_model, os.fspath(output_path), strategy=strategy)
+    mapper.tags = exporter.tags
+    return onnx.load(os.fspath(output_path)), mapper

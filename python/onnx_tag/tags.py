@@ -102,6 +102,8 @@ class Node:
     frames: Tuple[SourceLine, ...] = ()           # all of them, with `onnx-tag --frames`
     type_confidence: Optional[str] = None
     tag_class_confidence: Optional[str] = None    # of the weakest class in `hierarchy_tag`
+    tag_module_class: Optional[str] = None
+    scope_path: Optional[str] = None              # as the file spells it
 
     @property
     def id(self) -> str:
@@ -121,7 +123,8 @@ class Node:
                     _field(entry, "confidence", _TEXT_OR_NONE), _field(entry, "source", _TEXT_OR_NONE),
                     _texts(entry, "origins"), _field(entry, "tag_module", _TEXT_OR_NONE),
                     SourceLine.from_json(line) if line else None, _frames(entry),
-                    _field(role, "confidence", _TEXT_OR_NONE), _field(entry, "tag_class_confidence", _TEXT_OR_NONE))
+                    _field(role, "confidence", _TEXT_OR_NONE), _field(entry, "tag_class_confidence", _TEXT_OR_NONE),
+                    _field(entry, "tag_module_class", _TEXT_OR_NONE), _field(entry, "scope_path", _TEXT_OR_NONE))
 
 
 @dataclass(frozen=True)

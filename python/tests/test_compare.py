@@ -465,6 +465,56 @@ def test_values_of_another_engine_are_compared(tmp_path: Path, capsys: pytest.Ca
     assert main([*words, "--model", str(tapped)]) == 3 and "none of the" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("what", ["pipe", "device", "no array", "3 bytes", "dead link", "damaged link"])
+def test_a_folder_of_odd_values_is_blamed_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str], what: str) -> None:
+    model, inputs = exported(tmp_path)
+    tapped = tmp_path / "tapped.onnx"
+    program.run(["tap", str(model), "--module", "head", "-o", str(tapped)])
+    folder = tmp_path / "values"
+    folder.mkdir()
+    file = folder / ("head.npy" if what in ("no array", "damaged link") else "head.raw")
+    if what == "pipe":
+        os.mkfifo(file)
+    elif what == "device":
+        file.symlink_to("/dev/zero")
+    elif what == "dead link":
+        file.symlink_to(tmp_path / "nowhere")
+    elif what == "damaged link":
+        (tmp_path / "text").write_text("no array")
+        file.symlink_to(tmp_path / "text")
+    else:
+        file.write_text("no array" if what == "no array" else "abc")
+    assert main(["compare", str(model), str(folder), "--model", str(tapped), "--inputs", str(inputs)]) == 3
+    assert f"{file}: " in capsys.readouterr().err
+    if what == "pipe":                                      # also where one file is expected
+        os.mkfifo(tmp_path / "pipe.npz")
+        assert main(["compare", str(model), str(model), "--inputs", str(tmp_path / "pipe.npz")]) == 3
+
+
+def test_the_module_whose_own_code_adds_most_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not the projection behind it, whose value is the next that A and B have in common."""
+    model, inputs = exported(tmp_path)
+    loaded = onnx.load(model)
+    softmax = next(node for node in loaded.graph.node if node.name.startswith("/blocks.1/attention/Softmax"))
+    product = next(node for node in loaded.graph.node if softmax.output[0] in node.input)
+    # Code of the attention between its projections: a product loses its fractions.
+    exact, product.output[0] = product.output[0], product.output[0] + "_exact"
+    rounded = onnx.helper.make_node("Round", [product.output[0]], [exact], "/blocks.1/attention/Round")
+    loaded.graph.node.insert(list(loaded.graph.node).index(product) + 1, rounded)
+    onnx.save(loaded, tmp_path / "b.onnx")
+    words = ["compare", str(model), str(tmp_path / "b.onnx"), "--inputs", str(inputs), "--json"]
+    for tolerance in ([], ["--rtol", "10"]):                # also where nothing is out of tolerance
+        assert main([*words, *tolerance]) == (0 if tolerance else 1)
+        assert json.loads(capsys.readouterr().out)["worst"][0] == "blocks.1.attention"
+
+
+def test_without_findings_the_worst_rows_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, inputs = exported(tmp_path)
+    assert main(["compare", str(model), str(model), "--inputs", str(inputs)]) == 0
+    said = capsys.readouterr().out
+    assert "SQNR dB" in said and "errors: tenths of the values, by relative error: up to 1e-06," in said and "list them with --all" in said
+
+
 def test_what_overflows_is_selected_with_its_readers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model, inputs = exported(tmp_path)
     loaded = onnx.load(model)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -13,7 +14,7 @@ torch = pytest.importorskip("torch")
 onnx = pytest.importorskip("onnx")
 from torch import nn  # noqa: E402
 
-from onnx_tag import ProgramError, Tags, document, export_and_record, export_and_tag, record  # noqa: E402
+from onnx_tag import ProgramError, Tags, TagsError, document, export_and_record, export_and_tag, record  # noqa: E402
 from onnx_tag.__main__ import main  # noqa: E402
 
 MAKER = '''
@@ -292,7 +293,39 @@ def test_names_of_modelinsider_are_tag_and_record(maker, tmp_path, binary):
         assert {node.class_name for node in nodes.values() if node.module == "layers.0"} == {"Layer"}
     assert set(tmp_path.iterdir()) == before
     builder = TracingHierarchyBuilder()
-    builder.trace_model_execution(model, x)
+    hierarchy_metadata = builder.trace_model_execution(model, x)
+    assert hierarchy_metadata["modules"]["layers.0.fc"]["class_name"] == "Linear"
+    # The other form needs no live model; a map without the name `modules` will do.
+    for facts in (hierarchy_metadata, hierarchy_metadata["modules"], {"hierarchy": hierarchy_metadata["modules"]}):
+        nodes = SemanticMapper(str(path), facts).map_all_nodes()
+        assert {node.class_name for node in nodes.values() if node.module == "layers.0"} == {"Layer"}
+    for wrong in ((model, model), (str(path), str(path)), (hierarchy_metadata, hierarchy_metadata)):
+        with pytest.raises(TagsError, match="onnx_model, hierarchy_metadata"):
+            SemanticMapper(*wrong)
     ran = builder.get_complete_hierarchy()
     assert ran["layers.0.fc"]["class_name"] == "Linear" and "layers" not in ran
     assert builder.get_execution_summary()["total_modules_traced"] == len(ran) < len(builder.recording["modules"])
+
+
+def test_names_of_hierarchy_exporters_are_export_and_tag(maker, tmp_path, binary):
+    from onnx_tag import HierarchyExporter, export_hf_model_with_semantics
+    model, x = make(maker)
+    exporter = HierarchyExporter(strategy="usage_based", torch_nn_exceptions=["Linear"])
+    counts = exporter.export(model, x, tmp_path / "a.onnx", dynamo=False)
+    assert counts["strategy"] == "usage_based" and 0 < counts["tagged_operations"] <= counts["total_operations"]
+    assert any((node.hierarchy_tag or "").endswith("/Linear") for node in exporter.tags)
+    onnx_model, mapper = export_hf_model_with_semantics(model, x, tmp_path / "b.onnx", dynamo=False)
+    assert len(onnx_model.graph.node) == mapper.get_mapping_statistics()["total_onnx_nodes"]
+
+
+def test_the_lines_of_the_page_for_users_who_move_over_run(tmp_path, binary, monkeypatch):
+    import torch
+    page = (pathlib.Path(__file__).parents[2] / "docs/guide/moving-over.md").read_text(encoding="utf-8")
+    code = page.split("```python\n")[1].split("```")[0]
+    model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU()).eval()
+    inputs = torch.ones(1, 4)
+    monkeypatch.chdir(tmp_path)
+    torch.onnx.export(model, (inputs,), "model.onnx", dynamo=False)
+    space = {"model": model, "inputs": inputs}
+    exec(compile(code, "moving-over.md", "exec"), space)
+    assert {node.module for node in space["nodes"].values() if node.op == "Gemm"} == {"0"}

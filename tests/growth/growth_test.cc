@@ -206,6 +206,25 @@ std::string ShapeArithmetic(std::uint32_t size) {
   return ModelOf(graph + BytesField(12, BytesField(1, last)));
 }
 
+// Modules whose names are equal up to `-` and `_`.
+std::string LikeNames(std::uint32_t size) {
+  std::string nodes;
+  for (std::uint32_t i = 0; i < size; ++i) {
+    std::string module;
+    for (std::uint32_t bit = 0; bit < 16; ++bit) {
+      module += (i >> bit & 1) != 0 ? '-' : '_';
+    }
+    nodes += BytesField(
+        1, Wire(BytesField(1, fmt::format("v{}", i)),
+                BytesField(2, fmt::format("v{}", i + 1)),
+                BytesField(3, fmt::format("/enc/layer.0/x{}y/Relu", module)),
+                BytesField(4, "Relu")));
+  }
+  return BytesField(
+      7, Wire(nodes, BytesField(11, BytesField(1, "v0")),
+              BytesField(12, BytesField(1, fmt::format("v{}", size)))));
+}
+
 std::vector<std::string> AllModules(std::uint32_t size, std::uint32_t first,
                                     std::string_view after = "") {
   std::vector<std::string> modules;
@@ -259,6 +278,12 @@ const std::vector<Dimension>& Dimensions() {
          return Joined({"split", folder.Write("m.onnx", ModuleChain(size)),
                         "--dry-run", "--out-dir", folder / "parts", "--at"},
                        AllModules(size, 1));
+       }},
+      {"new names that differ in no letter",
+       [](const TemporaryFolder& folder, std::uint32_t size) {
+         return std::vector<std::string>{
+             "tag", folder.Write("m.onnx", LikeNames(size)), "--dry-run",
+             "--rename-nodes"};
        }},
       {"modules asked for",
        [](const TemporaryFolder& folder, std::uint32_t size) {

@@ -19,9 +19,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 REPOSITORY = "https://github.com/onnx-tag/onnx-tag"
 GUIDE = {"Start": ("tour", "tag", "look", "report"), "Ask and select": ("select", "names", "profile", "source-lines", "sizes"),
          "Compare": ("diff", "transfer", "compare"), "Cut and write": ("cut", "refit"), "Keep clean": ("clean", "from-0.4"),
-         "Many models": ("ci", "scale-out"), "PyTorch and C++": ("companion", "strategies", "cpp")}
+         "Many models": ("ci", "scale-out"), "PyTorch and C++": ("companion", "moving-over", "strategies", "cpp")}
 HOW = ("how-it-works", "accuracy", "recipes", "structure", "growth", "robustness", "properties", "architecture",
        "catalogue-format", "recipes-format", "report-format")
+PICTURE = "![The report of a model: tree, icicle and nodes](pictures/{})"
 TRY = """[Try it in this browser](try/index.html){ .md-button .md-button--primary }
 
 Drop a model, see its tree. No byte of it leaves your machine."""
@@ -58,6 +59,17 @@ def figure_page(file: pathlib.Path) -> str:
     return "\n".join(lines) + "\n"
 
 
+def front_page(index: str, has_page: bool) -> str:
+    """The top of README.md, up to its install section, and the table of all pages."""
+    top = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n## Three jobs")[0]
+    top = re.sub(r"<!-- .*? -->\n", "", top).replace("](docs/", "](")
+    # The picture in the colours of the reader.
+    shown = [*([TRY, ""] if has_page else []), PICTURE.format("report.png#only-light"), PICTURE.format("report-dark.png#only-dark")]
+    top = re.sub(r"<picture>.*?</picture>", "\n".join(shown), top, flags=re.DOTALL)
+    return f"---\nhide:\n  - navigation\n  - toc\n---\n{top}\n\n## All pages\n" + index.partition("\n| you want")[1] + \
+        index.partition("\n| you want")[2]
+
+
 def main() -> None:
     program, out, *page_folder = sys.argv[1:]
     out = pathlib.Path(out)
@@ -65,15 +77,10 @@ def main() -> None:
     shutil.copytree(ROOT / "docs", pages)
     for page in sorted(pages.rglob("*.md")):
         page.write_text(with_links(page.read_text(encoding="utf-8"), page.relative_to(pages)), encoding="utf-8")
-    # The front page: the page in the browser, and the picture in the colours of the reader.
-    front = pages / "index.md"
-    text = front.read_text(encoding="utf-8")
-    picture = next(line for line in text.splitlines() if line.startswith("!["))
-    shown = [picture.replace(".png", ".png#only-light"), picture.replace(".png", "-dark.png#only-dark")]
     if page_folder:
         shutil.copytree(page_folder[0], pages / "try")
-        shown[:0] = [TRY, ""]
-    front.write_text(text.replace(picture, "\n".join(shown)), encoding="utf-8")
+    front = pages / "index.md"
+    front.write_text(front_page(front.read_text(encoding="utf-8"), bool(page_folder)), encoding="utf-8")
     figures = []
     for file in sorted((pages / "figures").glob("*.tsv")):
         file.with_suffix(".md").write_text(figure_page(file), encoding="utf-8")

@@ -32,9 +32,9 @@ class NodeNamer {
  public:
   explicit NodeNamer(const Tagging& tagging) : tagging_(tagging) {}
 
-  bool IsSure(NodeId node) const {
+  bool IsNamed(NodeId node) const {
     const Tag& tag = tagging_.tags[node];
-    return tag.tagged() && tag.confidence >= Confidence::kMedium &&
+    return tag.tagged() && tag.confidence >= Confidence::kHigh &&
            tag.source != Source::kStructure;
   }
 
@@ -45,15 +45,17 @@ class NodeNamer {
 
   // `<base>`, `<base>_1`, ...; the first number is `first`.
   std::string Numbered(const std::string& base, std::uint32_t first) {
-    // Numbers that others of this base have are not tried again.
-    std::uint32_t& next = next_.try_emplace(base, first).first->second;
+    // Numbers that others of this base have are not tried again. Bases with
+    // equal sanitized forms take names from each other.
+    std::uint32_t& next =
+        next_.try_emplace(Sanitized(base), first).first->second;
     for (;; ++next) {
       std::string name = next == 0 ? base : base + "_" + std::to_string(next);
       if (Take(name)) return name;
     }
   }
 
-  std::string SureName(NodeId node, std::string_view op) {
+  std::string ModuleName(NodeId node, std::string_view op) {
     std::string name = tagging_.modules.Path(tagging_.tags[node].module);
     name.append("/").append(op);
     for (char& c : name) {
@@ -64,8 +66,8 @@ class NodeNamer {
 
  private:
   const Tagging& tagging_;
-  std::unordered_set<std::string> taken_;  // sanitized
-  std::unordered_map<std::string, std::uint32_t> next_;
+  std::unordered_set<std::string> taken_;                // sanitized
+  std::unordered_map<std::string, std::uint32_t> next_;  // by sanitized base
 };
 
 }  // namespace
@@ -75,14 +77,14 @@ std::uint64_t RenameNodes(const Tagging& tagging, Model& model) {
   IdVector<NodeId, bool> keeps(model.node_count(), false);
   for (const NodeId node : model.Nodes()) {
     const std::string_view name = ExporterName(model, node);
-    keeps[node] = !namer.IsSure(node) && !name.empty() && namer.Take(name);
+    keeps[node] = !namer.IsNamed(node) && !name.empty() && namer.Take(name);
   }
   std::uint64_t renamed = 0;
   for (const NodeId node : model.Nodes()) {
     const std::string old(ExporterName(model, node));
     std::string name = old;
-    if (namer.IsSure(node)) {
-      name = namer.SureName(node, model.OpType(node));
+    if (namer.IsNamed(node)) {
+      name = namer.ModuleName(node, model.OpType(node));
     } else if (!keeps[node]) {
       name = namer.Numbered(Sanitized(model.OpType(node)), 1);
     }

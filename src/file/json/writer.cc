@@ -16,6 +16,17 @@ bool StandsForByte(std::string_view text) {
   return text.starts_with("\xEE\xBE") || text.starts_with("\xEE\xBF");
 }
 
+// The code of a character that JSON may hold as it is, but YAML, whose readers
+// take JSON, may not: a control of C1, U+FFFE, U+FFFF. 0 for all others.
+unsigned ForbiddenInYaml(std::string_view character) {
+  if (character == "\xef\xbf\xbe") return 0xfffe;
+  if (character == "\xef\xbf\xbf") return 0xffff;
+  const unsigned last =
+      character.empty() ? 0 : static_cast<unsigned char>(character.back());
+  return character.size() == 2 && character[0] == '\xc2' && last < 0xa0 ? last
+                                                                        : 0;
+}
+
 void AppendString(std::string& out, std::string_view text) {
   out += '"';
   std::size_t plain = 0;  // start of what needs no escape
@@ -26,6 +37,12 @@ void AppendString(std::string& out, std::string_view text) {
       continue;
     }
     const std::size_t length = byte < 0x80 ? 1 : Utf8Length(text.substr(at));
+    if (const unsigned code = ForbiddenInYaml(text.substr(at, length))) {
+      out.append(text.substr(plain, at - plain));
+      out += fmt::format("\\u{:04x}", code);
+      plain = at += length;
+      continue;
+    }
     if (length > 1 && !StandsForByte(text.substr(at))) {
       at += length;
       continue;

@@ -30,6 +30,41 @@ constexpr std::uint64_t kFaultAround = 64 * 1024;
 constexpr std::uint64_t kFirstPiece = 128 * 1024;
 constexpr std::uint64_t kLargestPiece = 2 * 1024 * 1024;
 
+// How many bytes a model lacks whose end was cut off; none if its outermost
+// fields are whole, or if it does not begin as a model does.
+std::optional<std::uint64_t> MissingBytes(Bytes bytes) {
+  const char* at = bytes.data();
+  const char* const end = at + bytes.size();
+  for (bool first = true; at != end; first = false) {
+    std::uint64_t tag = 0;
+    std::uint64_t value = 0;
+    const char* next = wire::ParseVarint(at, end, tag);
+    if (first &&
+        (next == nullptr || tag != onnx::ModelProto::kIrVersion << 3)) {
+      return std::nullopt;
+    }
+    const std::uint64_t type = tag & 7;
+    if (next != nullptr && (type == 0 || type == 2)) {
+      next = wire::ParseVarint(next, end, value);
+    }
+    if (next == nullptr) {
+      // A number longer than any is not one that was cut off.
+      if (end - at > 2 * 10) return std::nullopt;
+      return 1;
+    }
+    const std::uint64_t size = type == 0   ? 0
+                               : type == 1 ? 8
+                               : type == 2 ? value
+                               : type == 5 ? 4
+                                           : 0;
+    if (type == 3 || type == 4 || type > 5) return std::nullopt;
+    const auto left = static_cast<std::uint64_t>(end - next);
+    if (size > left) return size - left;
+    at = next + size;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 ModelReader::ModelReader(Bytes bytes, const Release& release,
@@ -45,6 +80,13 @@ Model ModelReader::Read() {
     const std::string other = WhatElseItIs(bytes_);
     if (!other.empty()) {
       Fail(ErrorKind::kInput, "not an ONNX model: {}", Ours{other});
+    }
+    if (const std::optional<std::uint64_t> missing = MissingBytes(bytes_)) {
+      Fail(
+          ErrorKind::kInput,
+          "the file is cut off: at least {} missing\n  download or export it "
+          "again",
+          *missing == 1 ? "1 byte is" : WithThousands(*missing) + " bytes are");
     }
     Fail(ErrorKind::kInput, "not an ONNX model: {} ({})", error.what(),
          WhereAmI(error.position()));
@@ -420,11 +462,31 @@ std::string WhatElseItIs(Bytes bytes) {
        "a zip archive\n  unpack it and give the .onnx file inside"},
       {0, "\x1f\x8b", "a gzip archive\n  unpack it first: gunzip"},
       {4, "ORTM", "an ONNX Runtime .ort file\n  give the original .onnx file"},
+      {0, "\x80\x02",
+       "a Python pickle (a PyTorch checkpoint?)\n  give the exported .onnx "
+       "file"},
+      {0, "GGUF", "a GGUF file"},
+      {0, "\x93NUMPY", "a NumPy array (.npy)"},
       {0, "\x89HDF", "an HDF5 file (Keras weights?)"},
       {4, "TFL3", "a TensorFlow Lite model"},
   };
+  // The name of the first file in a zip archive.
+  const Bytes zipped =
+      head.starts_with("PK\x03\x04") && head.size() > 30
+          ? head.substr(30, static_cast<unsigned char>(head[26]))
+          : Bytes();
+  if (zipped.ends_with("data.pkl")) {
+    return "a PyTorch checkpoint\n  it has weights and no graph; give the "
+           "exported .onnx file";
+  }
+  if (zipped.ends_with(".npy")) return "NumPy arrays (.npz)";
   for (const auto& [at, mark, what] : kMarks) {
     if (head.size() >= at && head.substr(at).starts_with(mark)) return what;
+  }
+  // Safetensors: the size of a JSON text, the text, and numbers.
+  if (head.size() > 9 && head.substr(5, 5).starts_with(Bytes("\0\0\0{\"", 5))) {
+    return "a safetensors file\n  it has weights and no graph; give the "
+           "exported .onnx file";
   }
   const std::size_t start = text.find_first_not_of(" \t\r\n");
   const Bytes word = start == Bytes::npos ? Bytes() : text.substr(start);

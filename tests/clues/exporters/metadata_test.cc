@@ -98,6 +98,8 @@ TEST(MetadataTest, Pitfall33_NoStackIsNoEvidence) {
           "['_empty_nn_module_stack_from_metadata_hook', 'sym_size']", "")
           .known);
   EXPECT_FALSE(ParseTorchNamespace("").known);
+  // Another program's: it says which group to draw the node in.
+  EXPECT_FALSE(ParseTorchNamespace("/layer.0/attn/MatMul").known);
 }
 
 TEST(MetadataTest, ListsThatAreNotParallelGiveNoClasses) {
@@ -152,7 +154,7 @@ TEST(MetadataTest, HostileScopesAreHarmless) {
   EXPECT_EQ(NormalizeScope(slices), "");
   EXPECT_EQ(NormalizeScope("L['self']" + std::string(1000000, '[')), "");
   EXPECT_EQ(NormalizeScope("L__self__" + std::string(1000000, '_')), "");
-  EXPECT_TRUE(ParseTorchNamespace(std::string(1000000, '/')).known);
+  EXPECT_TRUE(ParseTorchNamespace(": A" + std::string(1000000, '/')).known);
 }
 
 }  // namespace

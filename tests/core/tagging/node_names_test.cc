@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Gives the nodes the modules, "-" for none, all sure but those with "?".
+// Gives the nodes the modules, "-" for none: high, with "?" medium.
 Tagging TagsOf(const Model& model, const std::vector<std::string>& modules) {
   Tagging tagging;
   tagging.roles.Add(Role());
@@ -23,7 +23,7 @@ Tagging TagsOf(const Model& model, const std::vector<std::string>& modules) {
     if (!sure) path.erase(0, 1);
     tagging.tags[node].module = tagging.modules.Add(path);
     tagging.tags[node].confidence =
-        sure ? Confidence::kMedium : Confidence::kLow;
+        sure ? Confidence::kHigh : Confidence::kMedium;
   }
   return tagging;
 }
@@ -63,7 +63,7 @@ constexpr char kFive[] = R"pb(
     node { op_type: "Add" }
   })pb";
 
-TEST(NodeNamesTest, SureNodesAreNamedByModuleAndOperator) {
+TEST(NodeNamesTest, CertainAndHighTagsNameTheirNodes) {
   const std::string bytes = BytesFromText(kFive);
   const std::string renamed =
       Renamed(bytes, {"layer.0.fc", "layer.0.fc", "", "?layer.0", "-"});

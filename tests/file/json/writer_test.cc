@@ -31,6 +31,14 @@ TEST(JsonTextTest, EscapesWhatJsonForbids) {
   EXPECT_EQ(Quoted("größe 模型 🙂"), "\"größe 模型 🙂\"");
 }
 
+// What is written for a reader of YAML is JSON.
+TEST(JsonTextTest, EscapesWhatYamlForbids) {
+  EXPECT_EQ(Quoted("a\xef\xbf\xbe\xef\xbf\xbf\xef\xbf\xbd"),
+            "\"a\\ufffe\\uffff\xef\xbf\xbd\"");
+  EXPECT_EQ(Quoted("\xc2\x85\xc2\x9f\xc2\xa0"), "\"\\u0085\\u009f\xc2\xa0\"");
+  EXPECT_EQ(ThereAndBack("\xef\xbf\xbe\xc2\x80"), "\xef\xbf\xbe\xc2\x80");
+}
+
 TEST(JsonTextTest, BytesThatAreNotUtf8BecomePrivateCharacters) {
   EXPECT_EQ(Quoted("\x80\xff"), R"("\uef80\uefff")");
   EXPECT_EQ(Quoted("a\xc3"), R"("a\uefc3")") << "cut short";

@@ -379,6 +379,23 @@ TEST(ModelReaderTest, SaysWhatElseAFileIs) {
   EXPECT_THAT(Refusal("PK\x03\x04 and so on"), HasSubstr("zip"));
   EXPECT_THAT(Refusal("{\"a\": 1}"), HasSubstr("JSON"));
   EXPECT_THAT(Refusal(VarintField(1, 8)), HasSubstr("no graph"));
+  std::string zip = "PK\x03\x04" + std::string(26, '\0') + "archive/data.pkl";
+  zip[26] = 16;
+  EXPECT_THAT(Refusal(zip), HasSubstr("a PyTorch checkpoint"));
+  EXPECT_THAT(Refusal(std::string("\x02\0\0\0\0\0\0\0{\"a\":1}", 15)),
+              HasSubstr("a safetensors file"));
+}
+
+TEST(ModelReaderTest, SaysThatAFileIsCutOff) {
+  schema::ModelProto proto = ModelFromText("ir_version: 8 graph { name: 'g' }");
+  proto.mutable_graph()->add_initializer()->set_raw_data(
+      std::string(1000, 'w'));
+  const std::string bytes = proto.SerializeAsString();
+  EXPECT_EQ(
+      Refusal(bytes.substr(0, bytes.size() - 900)),
+      "the file is cut off: at least 900 bytes are missing\n  download or "
+      "export it again");
+  EXPECT_THAT(Refusal(bytes.substr(0, 3)), HasSubstr("is cut off"));
 }
 
 TEST(ModelReaderTest, TellsOfLargeFieldsItLeavesBehind) {

@@ -200,6 +200,8 @@ MetadataScope ParseOnnxscriptScopes(std::string_view name_scopes,
 }
 
 MetadataScope ParseTorchNamespace(std::string_view text) {
+  // Without classes it is another program's: Model Explorer takes any path.
+  if (text.find(": ") == std::string_view::npos) return {};
   return FromTorch(SplitNamespace(text));
 }
 

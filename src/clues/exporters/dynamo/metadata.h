@@ -27,7 +27,7 @@ MetadataScope ParseOnnxscriptScopes(std::string_view name_scopes,
                                     std::string_view class_hierarchy);
 
 // `namespace`, which says the same once more: "<path>: <class>/…". It ends with
-// the operation, and its paths are cumulative.
+// the operation, and its paths are cumulative. Unknown if no class is in it.
 MetadataScope ParseTorchNamespace(std::string_view text);
 
 // One entry of a module stack as a module path: `L['self'].h[1]` is h.1,

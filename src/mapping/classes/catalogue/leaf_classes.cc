@@ -149,6 +149,11 @@ ClassAnswer GuessLeafClass(const SeenModule& module) {
     if (*rank == 0 ? bare : weight_rank == *rank) {
       return {name, confidence, {}};
     }
+    // Tools give a norm the parameters of another one that are equal.
+    if (bare && weight_rank == 0 && Is(kind, Trait::kNorm) &&
+        (module.operators & SetOf(Op::kLayerNormalization)) != 0) {
+      return {name, Confidence::kMedium, {}};
+    }
     // After TorchScript, a Linear has only its bias, or only its product.
     if (Is(kind, Trait::kTransposed) && weight_rank == 0) {
       return {name, bare ? Confidence::kLow : Confidence::kMedium, {}};
