@@ -88,7 +88,9 @@ std::string_view NearestWord(std::string_view text,
   // One error per three letters is allowed, at most four.
   std::size_t best = std::min<std::size_t>(text.size() / 3, 4) + 1;
   for (const std::string_view word : words) {
-    if (text.size() > word.size() + 4) continue;
+    if (text.size() > word.size() + 4 || word.size() > text.size() + 4) {
+      continue;
+    }
     const std::size_t distance = EditDistance(text, word);
     if (distance < best) {
       best = distance;

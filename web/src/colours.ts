@@ -41,11 +41,12 @@ export class Palette {
   private readonly ofNode: (node: number) => number;
   readonly variables: string[];
   private readonly labels: string[];
-  readonly dominant: Int32Array; // by module: the category of most of its nodes
+  readonly dominant: Int32Array; // by module: the category of most of its work
 
   constructor(
     private readonly model: Model,
     readonly by: ColourName,
+    private readonly work: Float64Array, // by node
   ) {
     if (by === "confidence") {
       this.labels = [...model.words.confidence, "untagged"];
@@ -108,7 +109,7 @@ export class Palette {
     for (let i = model.moduleCount - 1; i >= 0; i--) {
       const m = model.order[i]!;
       const own = counts[m] ?? new Map<number, number>();
-      for (const n of model.ownNodes[m]!) add(own, this.ofNode(n), 1);
+      for (const n of model.ownNodes[m]!) add(own, this.ofNode(n), this.work[n]!);
       let best = width - 1;
       let most = 0;
       for (const [category, count] of own) {

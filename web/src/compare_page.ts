@@ -217,12 +217,12 @@ export class ComparePage {
         "div",
         { class: "compare-row head", role: "row" },
         cell("d-name", "Module"),
+        cell("d-what", "What changed"),
         cell("d-class", "Class"),
         cell("d-number", "Nodes A"),
         cell("d-number", "Nodes B"),
-        cell("d-number", "Params A"),
-        cell("d-number", "Params B"),
-        cell("d-what", "What changed"),
+        cell("d-number d-params", "Params A"),
+        cell("d-number d-params", "Params B"),
       ),
     );
   }
@@ -304,7 +304,7 @@ export class ComparePage {
     const number = (value: number | null): HTMLElement =>
       h("div", { class: "cell d-number", role: "gridcell" }, value === null ? "–" : measureText("nodes", value));
     const big = (value: number | null): HTMLElement =>
-      h("div", { class: "cell d-number", role: "gridcell" }, value === null ? "–" : measureText("parameters", value));
+      h("div", { class: "cell d-number d-params", role: "gridcell" }, value === null ? "–" : measureText("parameters", value));
     const of = (by: { total: Float64Array }, m: number): number | null => (m === NONE ? null : by.total[m]!);
     const kind = row.a === NONE ? "added" : row.b === NONE ? "removed" : row.change !== null ? "changed" : "same";
     const classA = row.a === NONE ? "" : this.a.className(row.a);
@@ -343,6 +343,7 @@ export class ComparePage {
         dblclick: () => this.toggle(row),
       },
       name,
+      what,
       h(
         "div",
         { class: "cell d-class", role: "gridcell" },
@@ -352,7 +353,6 @@ export class ComparePage {
       number(of(nodesB!, row.b)),
       big(of(parametersA!, row.a)),
       big(of(parametersB!, row.b)),
-      what,
     );
   }
 
@@ -375,8 +375,7 @@ export class ComparePage {
     replace(
       this.details,
       h("p", { class: "kind" }, "Module"),
-      h("h2", {}, row.name),
-      h("p", { class: "crumbs" }, row.path === "" ? "<root>" : row.path),
+      h("h2", {}, row.path === "" ? "<root>" : row.path),
       h("dl", { class: "facts" }, ...side(this.a, row.a, "A"), ...side(this.b, row.b, "B")),
       h("h3", {}, "What changed here"),
       words.length === 0

@@ -20,7 +20,7 @@ export class Context {
   readonly search: Search;
   hits: Hits | null = null;
   private readonly measures = new Map<MeasureName, { measure: Measure; start: Float64Array }>();
-  private readonly palettes = new Map<ColourName, Palette>();
+  private readonly palettes = new Map<string, Palette>();
 
   constructor(
     readonly model: Model,
@@ -51,17 +51,29 @@ export class Context {
     sizes.set(readSizes(sizes, text));
     this.model.recount();
     this.measures.delete("flops");
+    this.palettes.clear();
   }
   start(): Float64Array {
     return this.computed(this.view.by).start;
   }
   palette(name: ColourName = this.view.colour): Palette {
-    let found = this.palettes.get(name);
+    const { by } = this.view;
+    const key = `${name} ${by}`;
+    let found = this.palettes.get(key);
     if (found === undefined) {
-      found = new Palette(this.model, name);
-      this.palettes.set(name, found);
+      found = new Palette(this.model, name, this.work());
+      this.palettes.set(key, found);
     }
     return found;
+  }
+  /** By node, what colours of modules follow: the present measure, FLOPs where that is nodes. */
+  private work(): Float64Array {
+    const { by } = this.view;
+    const name = by === "nodes" && this.available.includes("flops") ? "flops" : by;
+    const { node, total } = this.measure(name);
+    // Where nothing is known, nodes count; those that depend on no input hardly.
+    const least = (total[0] || 1) * 1e-9;
+    return node.map((amount, n) => amount + (this.model.constant[n] ? least * 1e-6 : least));
   }
   selectModule(module: number): void {
     this.go({ module, node: -1 });

@@ -25,6 +25,7 @@ export interface Flow {
   boxes: Box[];
   edges: Edge[];
   left: number; // boxes that are not shown
+  constants: number; // nodes that depend on no input: not drawn
 }
 
 export function findFlow(model: Model, module: number): Flow {
@@ -45,7 +46,15 @@ export function findFlow(model: Model, module: number): Flow {
   for (const child of model.children[module]!) {
     for (let i = model.pre[child]!; i < model.end[child]!; i++) childOf[model.order[i]!] = child;
   }
-  const own = model.ownNodes[module]!;
+  // Of a module that has nothing else, constants are shown.
+  let constants = 0;
+  let fed = 0;
+  for (let i = model.pre[module]!; i < model.end[module]!; i++) {
+    for (const n of model.ownNodes[model.order[i]!]!) model.constant[n] ? constants++ : fed++;
+  }
+  if (fed === 0) constants = 0;
+  const folded = (node: number): boolean => fed > 0 && model.constant[node] === 1;
+  const own = model.ownNodes[module]!.filter((node) => !folded(node));
   const single = own.length <= MOST_OWN;
   const inside = (node: number): number => {
     const at = model.module[node]!;
@@ -73,11 +82,13 @@ export function findFlow(model: Model, module: number): Flow {
   };
   for (let i = model.pre[module]!; i < model.end[module]!; i++) {
     for (const n of model.ownNodes[model.order[i]!]!) {
+      if (folded(n)) continue;
       const here = inside(n);
       boxes[here]!.nodes++;
       for (const value of model.inputs.of(n)) {
         if (value < 0) continue;
         const producer = model.producer[value]!;
+        if (producer >= 0 && folded(producer)) continue;
         if (producer >= 0) {
           edge(model.isWithin(model.module[producer]!, module) ? inside(producer) : outside(producer), here, value);
         } else if (!model.weightOfValue.has(value)) {
@@ -94,10 +105,11 @@ export function findFlow(model: Model, module: number): Flow {
       }
     }
   }
-  if (boxes.length <= MOST_BOXES) return { boxes, edges: [...edges.values()], left: 0 };
+  if (boxes.length <= MOST_BOXES) return { boxes, edges: [...edges.values()], left: 0, constants };
   return {
     boxes: boxes.slice(0, MOST_BOXES),
     edges: [...edges.values()].filter((one) => one.from < MOST_BOXES && one.to < MOST_BOXES),
     left: boxes.length - MOST_BOXES,
+    constants,
   };
 }

@@ -11,16 +11,97 @@ import type { View } from "./state";
 const LETTER = 7;
 const HEIGHT = 40;
 
-export class FlowView implements Part {
-  readonly element = h("div", { class: "flow scroller", tabindex: 0, role: "region", "aria-label": "Data flow" });
-  private drawn = "";
+const LARGEST = 4; // times the natural size
+const SMALLEST = 0.05;
 
-  constructor(private readonly context: Context) {}
+export class FlowView implements Part {
+  readonly element = h("div", { class: "flow" });
+  private readonly window = h("div", {
+    class: "flow-window scroller",
+    tabindex: 0,
+    role: "region",
+    "aria-label": "Data flow",
+    keydown: (event: KeyboardEvent) => this.key(event),
+  });
+  private drawn = "";
+  private svg: SVGElement | null = null;
+  private natural: [number, number] = [1, 1];
+  private zoom = 0; // times the natural size; 0: as large as fits
+
+  constructor(private readonly context: Context) {
+    this.window.addEventListener(
+      "wheel",
+      (event) => {
+        if (!event.ctrlKey) return;
+        event.preventDefault();
+        this.zoomTo(this.scale() * (event.deltaY < 0 ? 1.15 : 1 / 1.15));
+      },
+      { passive: false },
+    );
+    new ResizeObserver(() => this.resize()).observe(this.window);
+  }
+
+  /** The scale at which all of the picture is seen; never larger than natural. */
+  private fitting(): number {
+    const [width, height] = this.natural;
+    return Math.max(SMALLEST, Math.min(1, (this.window.clientWidth - 2) / width, (this.window.clientHeight - 2) / height));
+  }
+
+  private scale(): number {
+    return this.zoom === 0 ? this.fitting() : this.zoom;
+  }
+
+  private zoomTo(zoom: number): void {
+    const { window } = this;
+    const before = this.scale();
+    this.zoom = zoom === 0 ? 0 : Math.min(LARGEST, Math.max(SMALLEST, zoom));
+    // What is in the middle stays there.
+    const x = (window.scrollLeft + window.clientWidth / 2) / before;
+    const y = (window.scrollTop + window.clientHeight / 2) / before;
+    this.resize();
+    window.scrollLeft = x * this.scale() - window.clientWidth / 2;
+    window.scrollTop = y * this.scale() - window.clientHeight / 2;
+  }
+
+  private resize(): void {
+    if (this.svg === null || this.window.clientWidth === 0) return;
+    const scale = this.scale();
+    this.svg.setAttribute("width", String(Math.floor(this.natural[0] * scale)));
+    this.svg.setAttribute("height", String(Math.floor(this.natural[1] * scale)));
+  }
+
+  private key(event: KeyboardEvent): void {
+    if (event.key === "+" || event.key === "=") this.zoomTo(this.scale() * 1.25);
+    else if (event.key === "-") this.zoomTo(this.scale() / 1.25);
+    else if (event.key === "0") this.zoomTo(0);
+    else return;
+    event.preventDefault();
+  }
+
+  private tools(flow: Flow): HTMLElement {
+    const { model, view } = this.context;
+    const button = (label: string, title: string, go: () => void): HTMLElement =>
+      h("button", { type: "button", class: "quiet", title, "aria-label": title, click: go }, label);
+    const hints = [`The parts of ${model.label(view.module)}. Select a box to look inside.`];
+    if (flow.constants > 0) {
+      hints.push(flow.constants === 1 ? "1 constant is not drawn." : `${grouped(flow.constants)} constants are not drawn.`);
+    }
+    if (flow.left > 0) hints.push(`${grouped(flow.left)} more boxes are not drawn: select a smaller module.`);
+    return h(
+      "div",
+      { class: "flow-tools" },
+      h("p", { class: "hint" }, hints.join(" ")),
+      button("\u2212", "Smaller", () => this.zoomTo(this.scale() / 1.25)),
+      button("+", "Larger", () => this.zoomTo(this.scale() * 1.25)),
+      button("Fit", "Show all", () => this.zoomTo(0)),
+      button("1:1", "Natural size", () => this.zoomTo(1)),
+    );
+  }
 
   update(changed: Set<keyof View | "hits">): void {
     const { view } = this.context;
     if (view.tab !== "flow") return;
-    const key = `${view.module} ${view.colour}`;
+    const key = `${view.module} ${view.colour} ${view.by}`;
     if (key !== this.drawn) {
       this.drawn = key;
       this.draw();
@@ -32,20 +113,16 @@ export class FlowView implements Part {
   private draw(): void {
     const { model, view } = this.context;
     const flow = findFlow(model, view.module);
+    this.svg = null;
+    this.zoom = 0;
     if (flow.boxes.length === 0) {
       replace(this.element, h("p", { class: "empty" }, "This module has no nodes."));
       return;
     }
-    replace(
-      this.element,
-      h(
-        "p",
-        { class: "hint" },
-        `The parts of ${model.label(view.module)}. Select a box to look inside.` +
-          (flow.left > 0 ? ` ${grouped(flow.left)} more boxes are not drawn: select a smaller module.` : ""),
-      ),
-      this.picture(flow),
-    );
+    replace(this.element, this.tools(flow), this.window);
+    this.svg = this.picture(flow);
+    replace(this.window, this.svg);
+    this.resize();
     this.markSelected();
   }
 
@@ -69,21 +146,45 @@ export class FlowView implements Part {
   }
 
   private picture(flow: Flow): SVGElement {
-    const graph = new graphlib.Graph({ multigraph: false });
-    graph.setGraph({ rankdir: "TB", nodesep: 18, ranksep: 34, marginx: 12, marginy: 12 });
-    graph.setDefaultEdgeLabel(() => ({}));
     const labels = flow.boxes.map((box) => this.label(box).map(shorten) as [string, string]);
+    // Downwards, or to the right where that is seen larger: a long chain in a wide window.
+    const down = this.place(flow, labels, "TB");
+    const right = this.place(flow, labels, "LR");
+    this.natural = down.size;
+    const fits = this.fitting();
+    this.natural = right.size;
+    const { graph, size } = this.fitting() > 1.2 * fits ? right : down;
+    this.natural = size;
+    return this.drawPlaced(flow, labels, graph);
+  }
+
+  private place(flow: Flow, labels: [string, string][], rankdir: "TB" | "LR"): { graph: graphlib.Graph; size: [number, number] } {
+    const graph = new graphlib.Graph({ multigraph: false });
+    graph.setGraph({ rankdir, nodesep: 18, ranksep: 34, marginx: 12, marginy: 12 });
+    graph.setDefaultEdgeLabel(() => ({}));
     flow.boxes.forEach((_, i) => {
-      const letters = Math.max(labels[i]![0].length * 1.08, labels[i]![1].length * 0.92);
+      const letters = Math.max(labels[i]![0].length * 1.16, labels[i]![1].length * 0.95);
       graph.setNode(String(i), { width: Math.max(70, letters * LETTER + 22), height: HEIGHT });
     });
     for (const edge of flow.edges) graph.setEdge(String(edge.from), String(edge.to), {});
     layout(graph);
-    const size = graph.graph();
+    const { width, height } = graph.graph();
+    // Lines may run beside all boxes.
+    const size: [number, number] = [width!, height!];
+    for (const edge of graph.edges()) {
+      for (const { x, y } of (graph.edge(edge) as { points: { x: number; y: number }[] }).points) {
+        size[0] = Math.max(size[0], x + 12);
+        size[1] = Math.max(size[1], y + 12);
+      }
+    }
+    return { graph, size: [Math.ceil(size[0]), Math.ceil(size[1])] };
+  }
+
+  private drawPlaced(flow: Flow, labels: [string, string][], graph: graphlib.Graph): SVGElement {
     const picture = s("svg", {
-      viewBox: `0 0 ${Math.ceil(size.width!)} ${Math.ceil(size.height!)}`,
-      width: Math.ceil(size.width!),
-      height: Math.ceil(size.height!),
+      viewBox: `0 0 ${this.natural[0]} ${this.natural[1]}`,
+      width: this.natural[0],
+      height: this.natural[1],
       role: "group",
       "aria-label": "Boxes and tensors",
     });

@@ -47,6 +47,8 @@ export interface ModelData {
   root_alternatives: string[];
   notes: string[];
   profile: string | null;
+  profile_total?: number | null; // of all that the profile has, also what is not in the model
+  profile_runs?: number | null;
   measure: ProfileMeasure | null; // null: time in microseconds
   sizes_for: string | null; // the sizes that FLOPs are for; null: all are numbers
   flops_formula: string | null; // the leading terms
@@ -136,6 +138,7 @@ export interface ZooRow {
   page: string | null;
   error: string | null;
   root_class: string | null;
+  root_doubt?: boolean; // other classes fit, too, or the class is guessed
   producer: string | null;
   dialect: string | null;
   nodes: number;

@@ -126,6 +126,7 @@ export class Model {
   readonly weights: Weight[];
   readonly weightOfValue: Map<number, number>;
   readonly weightNode: Int32Array; // the node that a weight is counted for, or NONE
+  readonly constant: Uint8Array; // by node: 1 if it depends on no input
   private readonly found: Map<number, string>;
   private readonly claimsOf = new Map<number, OtherClaim[]>();
   private readonly originsOf = new Map<number, number[]>();
@@ -181,9 +182,6 @@ export class Model {
     this.pre = new Int32Array(this.moduleCount);
     this.end = new Int32Array(this.moduleCount);
     this.order = new Int32Array(this.moduleCount);
-    this.sortChildren();
-    this.orderModules();
-
     this.level = new Uint8Array(this.nodeCount);
     this.ownNodes = Array.from({ length: this.moduleCount }, () => []);
     for (let n = 0; n < this.nodeCount; n++) {
@@ -223,6 +221,10 @@ export class Model {
       if (reader !== undefined) this.weightNode[i] = reader;
     });
 
+    this.constant = this.findConstants();
+    this.sortChildren();
+    this.orderModules();
+
     data.claims.node.forEach((node, i) => {
       push(this.claimsOf, node, {
         module: data.claims.module[i]!,
@@ -240,10 +242,33 @@ export class Model {
     this.data.nodes.flops.forEach((id, n) => (this.flops[n] = id < 0 ? NONE : counts[id]!));
   }
 
-  /** In the order in which modules run, as `show` prints them; a list by its numbers. */
+  private findConstants(): Uint8Array {
+    const constant = new Uint8Array(this.nodeCount).fill(1);
+    const open: number[] = [];
+    const feed = (n: number): void => {
+      if (constant[n] === 0) return;
+      constant[n] = 0;
+      open.push(n);
+    };
+    for (let n = 0; n < this.nodeCount; n++) {
+      if (this.opName(n).startsWith("Random")) feed(n);
+      for (const value of this.inputs.of(n)) {
+        if (value >= 0 && this.producer[value] === NONE && !this.weightOfValue.has(value)) feed(n);
+      }
+    }
+    for (let n = open.pop(); n !== undefined; n = open.pop()) {
+      for (const value of this.outputs.of(n)) if (value >= 0) this.consumers(value).forEach(feed);
+    }
+    return constant;
+  }
+
+  /** In the order in which modules run, constants left out, as `show` prints them; a list by its numbers. */
   private sortChildren(): void {
     const first = new Float64Array(this.moduleCount).fill(Infinity);
-    for (let n = this.nodeCount - 1; n >= 0; n--) if (this.module[n] !== NONE) first[this.module[n]!] = n;
+    for (let n = this.nodeCount - 1; n >= 0; n--) {
+      const m = this.module[n]!;
+      if (m !== NONE) first[m] = Math.min(first[m]!, this.constant[n] ? this.nodeCount + n : n);
+    }
     for (let m = this.moduleCount - 1; m > 0; m--) first[this.parent[m]!] = Math.min(first[this.parent[m]!]!, first[m]!);
     for (const children of this.children) {
       const list = children.every((m) => /^\d+$/.test(this.moduleName[m]!));

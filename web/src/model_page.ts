@@ -88,7 +88,7 @@ export class ModelPage {
     };
     replace(
       root,
-      h("a", { class: "skip", href: "#", click: (e: Event) => (e.preventDefault(), tree.element.focus()) }, "Skip to the modules"),
+      h("a", { class: "skip", href: "#", click: (e: Event) => (e.preventDefault(), tree.focus()) }, "Skip to the modules"),
       this.header(report, () => icicle.recolour()),
       h(
         "main",
@@ -131,7 +131,7 @@ export class ModelPage {
     // First drawing: everything has changed.
     this.search(view.find);
     this.refresh(new Set([...(Object.keys(START) as (keyof View)[]), "hits"]));
-    if (view.module === 0) tree.element.scrollTop = 0;
+    if (view.module === 0) tree.scrollUp();
   }
 
   private tab(name: TabName, content: HTMLElement): { button: HTMLButtonElement; panel: HTMLElement } {
@@ -166,7 +166,11 @@ export class ModelPage {
       const by = this.context.measure(name);
       const unknown = by.unknown[0]!;
       const useful = name === "flops" && available.includes("parameters") ? this.context.measure("parameters").total[0]! : 1;
-      const value = atLeast(measureText(name, by.total[0]!, data.measure), by.total[0]!, unknown, useful);
+      // A profile has its own sum, which nodes without a number do not change.
+      const value =
+        name === "profile"
+          ? measureText(name, data.profile_total ?? by.total[0]!, data.measure)
+          : atLeast(measureText(name, by.total[0]!, data.measure), by.total[0]!, unknown, useful);
       facts.push(fact(measureLabel(model, name).toLowerCase().replace("flops", "FLOPs"), value,
         unknown > 0 ? `${grouped(unknown)} nodes have no number` : ""));
     }
@@ -193,6 +197,15 @@ export class ModelPage {
     return "FLOPs for " + words.join(", ");
   }
 
+  /** "Time of 5 runs from profile.json; 5.1 % is not in the model". */
+  private profileText(data: ModelData): string {
+    const runs = data.profile_runs ?? 0;
+    const name = data.measure?.name ?? (runs > 1 ? `Time of ${grouped(runs)} runs` : runs === 1 ? "Time of 1 run" : "Time");
+    const all = data.profile_total ?? 0;
+    const left = all - this.context.measure("profile").total[0]!;
+    return `${name} from ${data.profile}` + (left > 0 && left / all > 0.0005 ? `; ${percent(left, all)} is not in the model` : "");
+  }
+
   private header(report: ReportData, recolour: () => void): HTMLElement {
     const { data } = this.context.model;
     this.drawAbout();
@@ -205,7 +218,7 @@ export class ModelPage {
         h("h1", {}, visible(data.file)),
         data.profile === null
           ? null
-          : h("p", { class: "profile", title: data.profile }, visible(`${data.measure?.name ?? "Times"} from ${data.profile}`)),
+          : h("p", { class: "profile", title: data.profile }, visible(this.profileText(data))),
         this.sizesFor,
         this.about,
         ...data.notes.map((note) => h("p", { class: "note" }, visible(note))),

@@ -32,10 +32,11 @@ export class PanelView implements Part {
       if (m === 0) break;
     }
     const list = h("div", { class: "crumbs" });
+    // The path as it is written elsewhere; the root stands alone.
+    if (path.length > 1) path.shift();
     path.forEach((m, i) => {
-      if (i > 0) list.append(h("span", { class: "faint" }, i === 1 ? "" : "."));
+      if (i > 0) list.append(h("span", { class: "faint" }, "."));
       list.append(link(m === 0 ? "<root>" : model.moduleName[m]!, () => this.context.selectModule(m), model.label(m)));
-      if (i === 0 && path.length > 1) list.append(h("span", { class: "faint" }, " "));
     });
     return list;
   }
@@ -73,7 +74,7 @@ export class PanelView implements Part {
         [
           measureText(name, by.total[module]!, model.data.measure),
           h("span", { class: "faint after" }, percent(by.total[module]!, by.total[0]!)),
-          unknown > 0 ? h("span", { class: "faint" }, `, unknown for ${grouped(unknown)} nodes`) : "",
+          unknown > 0 && name !== "profile" ? h("span", { class: "faint" }, `, unknown for ${grouped(unknown)} nodes`) : "",
         ],
       ];
     });
@@ -83,8 +84,7 @@ export class PanelView implements Part {
     replace(
       this.element,
       h("p", { class: "kind" }, module === model.untagged ? "No module" : "Module"),
-      h("h2", {}, title),
-      this.crumbs(module),
+      h("h2", {}, module === 0 || module === model.untagged ? title : this.crumbs(module)),
       this.found(module),
       module === model.untagged
         ? h("p", {}, "Nothing in the file shows which module made these nodes.")
@@ -94,7 +94,7 @@ export class PanelView implements Part {
           ]),
       h("h3", {}, "Size"),
       this.facts(sizes),
-      h("h3", {}, "How sure"),
+      h("h3", {}, "Levels"),
       this.levelBars(counts, nodes),
       h("h3", {}, "Operators"),
       this.operators(module),

@@ -2,7 +2,7 @@
 
 import type { Context, Part } from "./context";
 import { h, VirtualRows } from "./dom";
-import { grouped, measureText, percent } from "./measures";
+import { grouped, measureLabel, measureText, percent } from "./measures";
 import { UNTAGGED } from "./model";
 import { INVENTED } from "./panel_view";
 import type { View } from "./state";
@@ -13,6 +13,8 @@ const FIRST_ROWS = 40;
 
 export class TreeView implements Part {
   readonly element: HTMLElement;
+  private readonly body: HTMLElement;
+  private readonly measureHead = h("div", { class: "tree-size" });
   private readonly list: VirtualRows;
   private readonly open: Uint8Array;
   private rows: number[] = [];
@@ -21,17 +23,36 @@ export class TreeView implements Part {
   constructor(private readonly context: Context) {
     this.open = new Uint8Array(context.model.moduleCount);
     this.openFirst();
-    this.element = h("div", {
+    this.element = h("div", { class: "tree-box" });
+    this.body = h("div", {
       class: "tree scroller",
       role: "treegrid",
       "aria-label": "Modules",
       tabindex: 0,
       keydown: (event: KeyboardEvent) => this.key(event),
     });
-    this.list = new VirtualRows(this.element, ROW, (place) => this.row(place));
+    this.element.append(
+      h(
+        "div",
+        { class: "tree-row head", "aria-hidden": "true" },
+        h("div", { class: "tree-name" }, "Module"),
+        h("div", { class: "tree-levels", title: "How sure the tags are: certain, high, medium, low, untagged" }, "Level"),
+        this.measureHead,
+      ),
+      this.body,
+    );
+    this.list = new VirtualRows(this.body, ROW, (place) => this.row(place));
+  }
+
+  focus(): void {
+    this.body.focus();
+  }
+  scrollUp(): void {
+    this.body.scrollTop = 0;
   }
 
   update(changed: Set<keyof View | "hits">): void {
+    this.measureHead.textContent = measureLabel(this.context.model, this.context.view.by);
     if (changed.has("module")) this.openAbove(this.context.view.module);
     this.collect();
     this.list.setCount(this.rows.length);
@@ -160,7 +181,7 @@ export class TreeView implements Part {
     const { model, view } = this.context;
     const m = view.module;
     const place = this.placeOf.get(m) ?? 0;
-    const page = Math.max(1, Math.floor(this.element.clientHeight / ROW) - 1);
+    const page = Math.max(1, Math.floor(this.body.clientHeight / ROW) - 1);
     const to = (at: number): void =>
       this.context.selectModule(this.rows[Math.max(0, Math.min(this.rows.length - 1, at))]!);
     switch (event.key) {

@@ -38,7 +38,7 @@ export class ZooPage {
   ) {
     this.columns = [
       { key: "file", label: "Model", value: (row) => row.file, cell: (row) => this.name(row) },
-      { key: "class", label: "Class", value: (row) => row.root_class ?? "", cell: (row) => visible(row.root_class ?? "–") },
+      { key: "class", label: "Class", value: (row) => row.root_class ?? "", cell: (row) => visible(row.root_class ?? "–") + (row.root_doubt ? "?" : "") },
       { key: "tagged", label: "Tagged", value: sure, cell: (row) => this.levels(row) },
       { key: "found", label: "Found", value: (row) => row.found / Math.max(1, row.nodes), cell: (row) => this.found(row), number: true },
       { key: "nodes", label: "Nodes", value: (row) => row.nodes, cell: (row) => grouped(row.nodes), number: true },

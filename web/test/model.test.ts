@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { Context } from "../src/context";
 import { findFlow } from "../src/flow";
 import type { Dimension, Terms } from "../src/format";
 import { atLeast, measure, partition, compact, percent, measureText } from "../src/measures";
@@ -163,6 +164,25 @@ test("the flow of a module has its modules, own nodes and what is around it", ()
   assert.deepEqual(flow.boxes.map((box) => box.kind).sort(), ["input", "module", "node", "outside"]);
   const label = (i: number): string => flow.boxes[i]!.kind;
   assert.deepEqual(flow.edges.map((edge) => label(edge.from) + ">" + label(edge.to)).sort(), ["input>module", "module>node", "node>outside"]);
+});
+
+test("constants are folded in the flow, decide no colour and no order", () => {
+  const m = new Model(makeModel({
+    nodes: [
+      { op: "Identity", module: "b", inputs: ["w"], outputs: ["copy"], role: "other" },
+      ...Array.from({ length: 5 }, (_, i) => ({ op: "Constant", module: "a", outputs: [`k${i}`], role: "other" })),
+      { op: "MatMul", module: "a", inputs: ["x", "w"], outputs: ["h"], role: "attention", flops: 100 },
+      { op: "Add", module: "a", inputs: ["h", "k0"], outputs: ["i"], role: "residual", flops: 2 },
+      { op: "Mul", module: "b", inputs: ["i", "copy"], outputs: ["y"], role: "residual", flops: 2 },
+    ],
+    weights: { w: { module: "b", elements: 4, bytes: 16 } },
+  }), WORDS);
+  assert.deepEqual(m.children[0]!.map((child) => m.moduleName[child]), ["a", "b"], "a runs first");
+  const flow = findFlow(m, m.findModule("a"));
+  assert.equal(flow.constants, 5);
+  assert.deepEqual(flow.boxes.filter((box) => box.kind === "node").map((box) => m.opName(box.id)), ["MatMul", "Add"]);
+  const context = new Context(m, ["nodes", "flops"], { ...START }, () => {});
+  assert.equal(context.palette("role").moduleVariable(m.findModule("a")), "--hue-violet");
 });
 
 test("two trees are merged, and a change counts for all modules above it", () => {

@@ -38,7 +38,7 @@ try {
     await drawn(page);
     assert.match(await page.locator(".sums").innerText(), /100\s%/);
     await page.getByRole("row", { name: /attention/ }).first().click();
-    assert.equal(await page.locator(".panel h2").innerText(), "attention");
+    assert.match(await page.locator(".panel h2").innerText(), /^encoder\.layer\.0\.attention$/);
     // The program's own query language.
     await page.locator("#find").fill("? type=attention and layer=0");
     await page.locator(".found .total").waitFor();

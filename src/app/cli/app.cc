@@ -2,8 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <array>
+
 #include "app/cli/command_table.h"
 #include "app/commands/commands.h"
+#include "base/lists.h"
 #include "base/text.h"
 #include "file/io/paths.h"
 #include "onnx_tag/error.h"
@@ -18,8 +21,16 @@ bool CouldBeFile(const std::string& word) {
          word.find_first_of("./") != std::string::npos;
 }
 
+// Commands of the Python package.
+constexpr std::array<std::string_view, 7> kCompanionCommands = {
+    "adapter",   "check-weights", "compare",       "record",
+    "reference", "refit",         "rename-weights"};
+
 [[noreturn]] void FailOnFirstWord(const std::string& word) {
-  const std::string_view near = NearestWord(word, CommandNames());
+  std::vector<std::string_view> names = CommandNames();
+  names.insert(names.end(), kCompanionCommands.begin(),
+               kCompanionCommands.end());
+  const std::string_view near = NearestWord(word, names);
   if (near.empty()) {
     Fail(ErrorKind::kInput, "{}: no such file or command", word);
   }
@@ -27,12 +38,29 @@ bool CouldBeFile(const std::string& word) {
        "'{}' is neither a command nor a file, did you mean '{}'?", word, near);
 }
 
+// Refuses an option that `tag` does not have: before a command, it may be
+// meant for the program.
+void CheckFirstOption(const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  if (!name.starts_with("--") || name.size() == 2) return;
+  const std::vector<OptionRow> rows = OptionsOf(*FindCommand("tag"));
+  std::vector<std::string_view> names = {"--version"};
+  for (const OptionRow& row : rows) {
+    for (const std::string& one : row.names) names.push_back(one);
+  }
+  if (IsAmong(name, names)) return;
+  Fail(ErrorKind::kUsage, "unknown option '{}'{}", name,
+       Ours{DidYouMean(name, names, "\n  see onnx-tag --help")});
+}
+
 // Prints `text` and does nothing else.
-Invocation PrintText(const std::string& text) {
+Invocation PrintText(const std::string& text,
+                     ExitCode exit_code = ExitCode::kOk) {
   return {text,
-          [text](Terminal&) {
+          [text, exit_code](Terminal&) {
             Result result;
             result.document = text;
+            result.exit_code = exit_code;
             return result;
           },
           Format::kText,
@@ -62,15 +90,13 @@ Format Printing::format() const {
 }
 
 Invocation ParseArgs(std::vector<std::string> args) {
-  if (args.empty()) {
-    Fail(ErrorKind::kUsage, "no model given\n  see onnx-tag --help");
-  }
+  if (args.empty()) return PrintText(OverviewText(), ExitCode::kUsage);
   const std::string& first = args.front();
   const bool help = first == "help" && !Exists(first);
   if (first == "--help" || first == "-h" || (help && args.size() == 1)) {
     return PrintText(OverviewText());
   }
-  if (first == "--version") {
+  if (first == "--version" || first == "-V") {
     return PrintText(fmt::format("onnx-tag {}\n", ToolVersion()));
   }
   if (first == "__complete") {
@@ -85,6 +111,7 @@ Invocation ParseArgs(std::vector<std::string> args) {
     return ParseCommand(*command, std::move(args));
   }
   if (!CouldBeFile(args.front())) FailOnFirstWord(args.front());
+  CheckFirstOption(args.front());
   return ParseCommand(*FindCommand("tag"), std::move(args));
 }
 

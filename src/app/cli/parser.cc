@@ -159,6 +159,7 @@ std::string Parser::MissingWord() const {
     if (name == "EXPR") return "expression";
     if (name == "NODE") return "node";
     if (name == "SHELL") return "shell";
+    if (name == "B" || name == "TO") return "second model (" + name + ")";
     return name == "PROFILE" ? "profile" : "model";
   }
   return "model";

@@ -198,12 +198,12 @@ struct ProfileSource {
   std::string measure = "time";  // a number of the events, a column
   std::string layers;            // TensorRT's layer information
   std::string key;               // a column of a table
+  std::uint64_t skip_runs = 0;   // the first ones
 };
 
 struct ProfileOptions : TaggedModelOptions {
   ProfileSource profile;
   std::string against;  // a second profile, beside the first
-  std::uint64_t skip_runs = 0;
   std::string by = "module";
   StackFormat stacks = StackFormat::kNone;
   std::uint64_t top = 40;  // rows of the table; 0: all
@@ -239,6 +239,7 @@ Result RunTap(const TapOptions& options, Terminal& terminal);
 
 struct ExtractOptions : TaggedModelOptions {
   std::string module;
+  bool with_neighbours = false;  // also nodes of other modules in between
   WriteOptions write;
 };
 Result RunExtract(const ExtractOptions& options, Terminal& terminal);

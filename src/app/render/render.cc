@@ -20,6 +20,10 @@ std::string Emphasized(std::string_view text) {
   return Message("\x1b[1m{}\x1b[0m", text);
 }
 
+std::string Emphasized(const Ours& text) {
+  return Message("\x1b[1m{}\x1b[0m", text);
+}
+
 namespace {
 
 using Row = Table::Row;

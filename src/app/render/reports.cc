@@ -15,7 +15,7 @@
 namespace onnx_tag {
 namespace {
 
-// "3 files: 2 ok, 1 failed; 8 nodes: 5 sure, 0 found, 0 guessed, 3 untagged"
+// "3 files: 2 ok, 1 failed; 8 nodes: certain or high 5, medium 0, ..."
 std::string TotalsText(const RunTotals& totals) {
   constexpr std::array<std::string_view, kFileStatusNames.size()> kWords = {
       "ok", "with findings", "current", "failed", "not run"};

@@ -166,6 +166,8 @@ struct Table {
 
 // `text` as a heading of a Line, made printable: bold where there is color.
 std::string Emphasized(std::string_view text);
+// The same for text that is printable.
+std::string Emphasized(const Ours& text);
 
 // Lines and tables, in order.
 struct Page {

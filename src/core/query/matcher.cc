@@ -7,9 +7,11 @@
 #include <set>
 
 #include "base/glob.h"
-#include "base/letters.h"
+#include "base/like_words.h"
+#include "base/lists.h"
 #include "base/parse_number.h"
 #include "base/text.h"
+#include "core/tagging/scope_path.h"
 #include "core/tagging/words.h"
 #include "onnx_tag/query.h"
 
@@ -174,7 +176,12 @@ Matcher::Table Matcher::TableFor(const Condition& condition) const {
       table.insert(table.end(), auxiliary.begin(), auxiliary.end());
       return table;
     }
-    case Field::kRole: {
+    case Field::kRole:
+      return by_role([&](const Role& role) {
+        return FitsText(condition, RoleText(role)) ||
+               FitsText(condition, EnumToWord(kRoleTypeNames, role.type));
+      });
+    case Field::kRolePath: {
       const ModuleFormat format(tagging_);
       return by_path([&](ModuleId id) { return format.RolePath(id); });
     }
@@ -203,6 +210,7 @@ Matcher::Table Matcher::TableFor(const Condition& condition) const {
       return ByLine(condition);
     case Field::kOp:
     case Field::kName:
+    case Field::kScopePath:
     case Field::kConfidence:
     case Field::kSource:
     case Field::kUntagged:
@@ -277,6 +285,8 @@ bool Matcher::FitsCondition(std::size_t index, NodeId node) const {
       return FitsOp(condition, model_.OpType(node), model_.Domain(node));
     case Field::kName:
       return FitsText(condition, model_[node].name);
+    case Field::kScopePath:
+      return FitsText(condition, ScopePath(model_, node));
     case Field::kUntagged:
       return !tag.tagged();
     case Field::kOrigin:
@@ -295,6 +305,7 @@ bool Matcher::FitsCondition(std::size_t index, NodeId node) const {
       return FitsConfidence(condition, tag.confidence);
     case Field::kSource:
       return FitsText(condition, EnumToWord(kSourceNames, tag.source));
+    case Field::kRole:
     case Field::kType:
     case Field::kTypeConfidence:
     case Field::kComponent:
@@ -346,6 +357,7 @@ namespace {
 // Comparing with more values would take too long for a hint.
 constexpr std::size_t kMostValues = 20'000;
 constexpr std::size_t kListed = 5;
+constexpr std::size_t kMostListed = 15;  // of all values
 
 using Values = std::set<std::string>;
 
@@ -359,6 +371,7 @@ Values ValuesOf(Field field, const Tagging& tagging, const Model& model) {
     const Tag& tag = tagging.tags[node];
     if (field == Field::kOp) values.emplace(model.OpType(node));
     if (field == Field::kName) values.emplace(model[node].name);
+    if (field == Field::kScopePath) values.emplace(ScopePath(model, node));
     if (field == Field::kFile) {
       if (const auto line = tagging.lines.Of(node)) values.emplace(line->file);
     }
@@ -367,7 +380,8 @@ Values ValuesOf(Field field, const Tagging& tagging, const Model& model) {
     if (field == Field::kClass) values.emplace(ClassOf(tagging, tag.module));
     if (field == Field::kComponent) values.insert(role.component);
     if (field == Field::kTag) values.insert(format.HierarchyTag(tag));
-    if (field == Field::kRole) values.insert(format.RolePath(tag.module));
+    if (field == Field::kRole) values.insert(RoleText(role));
+    if (field == Field::kRolePath) values.insert(format.RolePath(tag.module));
     if (field == Field::kModule) values.insert(tree.Path(tag.module));
     if (field == Field::kLayer && role.layer >= 0) {
       values.insert(std::to_string(role.layer));
@@ -385,23 +399,6 @@ Values ValuesOf(Field field, const Tagging& tagging, const Model& model) {
   }
   values.erase("");
   return values;
-}
-
-// The most similar value, else the values that contain the text.
-std::vector<std::string_view> Closest(std::string_view text,
-                                      const Values& values) {
-  const std::vector<std::string_view> words(values.begin(), values.end());
-  const std::string_view near = NearestWord(text, words);
-  if (!near.empty()) return {near};
-  std::vector<std::string_view> found;
-  const std::string wanted = InSmallLetters(text);
-  for (const std::string_view word : words) {
-    if (wanted.empty() || found.size() == kListed) break;
-    if (InSmallLetters(word).find(wanted) != std::string::npos) {
-      found.push_back(word);
-    }
-  }
-  return found;
 }
 
 std::string LayersText(const Tagging& tagging) {
@@ -450,15 +447,30 @@ std::string HintFor(const Condition& condition, const Tagging& tagging,
   if (value.quoted && HasWildcards(value.text)) {
     return "; in quotes, * and ? are not wildcards";
   }
+  if (condition.field == Field::kModule) {
+    const ModuleId id = tagging.modules.Find(PathOf(value));
+    if (id != kNo<ModuleId>) {
+      return Message("; {} has no nodes of its own, use under={}",
+                     tagging.modules.Shown(id), value.text);
+    }
+  }
   const Values values = ValuesOf(condition.field, tagging, model);
-  const std::vector<std::string_view> closest = Closest(value.text, values);
+  const std::vector<std::string_view> words(values.begin(), values.end());
+  const std::vector<std::string_view> closest =
+      LikeWords(value.text, words, kListed);
   if (closest.size() == 1) {
     return Message(", did you mean '{}'?", closest[0]);
   }
   if (closest.empty()) {
     const bool path =
         condition.field == Field::kModule || condition.field == Field::kUnder;
-    return path ? BelowText(tagging.modules, value.text) : "";
+    if (path) return BelowText(tagging.modules, value.text);
+    // Names and files of a model are too many to be listed.
+    return words.empty() ||
+                   IsOneOf(InfoOf(condition.field).name,
+                           {"name", "scope_path", "file", "tag", "role_path"})
+               ? ""
+               : "; the model has " + FirstOf(words, kMostListed, 60);
   }
   return "; similar: " + FirstOf(closest, kListed, 100);
 }

@@ -305,6 +305,10 @@ class Parser {
       Complain(fmt::format("missing value for {}", info.name));
     }
     Check(info, condition);
+    // What `role` meant up to version 0.4.
+    if (info.field == Field::kRole && now_.text.starts_with('/')) {
+      condition.field = Field::kRolePath;
+    }
     condition.values.push_back({now_.text, now_.kind == LexemeKind::kQuoted});
     condition.end = now_.end;
     Advance();

@@ -1,6 +1,7 @@
 // Tested by tests/core/tagging/sidecar_test.cc.
 #include "core/tagging/node_json.h"
 
+#include "core/tagging/scope_path.h"
 #include "core/tagging/words.h"
 
 namespace onnx_tag {
@@ -52,13 +53,14 @@ void NodeJson::AddMembers(NodeId node, JsonWriter& json) {
     AddTag(node, tag, json);
   } else {
     for (const std::string_view key :
-         {"module", "class", "hierarchy_tag", "tag_module",
+         {"module", "class", "hierarchy_tag", "tag_module", "tag_module_class",
           "tag_class_confidence", "semantic", "confidence", "source",
           "evidence"}) {
       json.Key(key).Null();
     }
     json.Key("origins").BeginArray().EndArray();
   }
+  json.Key("scope_path").StringOrNull(ScopePath(model_, node));
   AddLines(node, json);
 }
 
@@ -86,7 +88,9 @@ void NodeJson::AddTag(NodeId node, const Tag& tag, JsonWriter& json) {
     text.Key("module").String(tree.Path(module_));
     text.Key("class").StringOrNull(tree.Class(module_));
     text.Key("hierarchy_tag").String(format_.HierarchyTag(tag));
-    text.Key("tag_module").String(tree.Path(format_.TagModule(module_)));
+    const ModuleId tag_module = format_.TagModule(module_);
+    text.Key("tag_module").String(tree.Path(tag_module));
+    text.Key("tag_module_class").StringOrNull(ClassOf(tagging_, tag_module));
     text.Key("tag_class_confidence")
         .StringOrNull(format_.TagClassConfidence(module_));
     module_text_ = text.Take();

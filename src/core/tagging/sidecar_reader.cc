@@ -6,6 +6,7 @@
 #include "base/lists.h"
 #include "core/tagging/node_json.h"
 #include "core/tagging/role_index.h"
+#include "core/tagging/scope_path.h"
 #include "core/tagging/sidecar.h"
 #include "core/tagging/words.h"
 #include "file/json/reader.h"
@@ -243,6 +244,7 @@ class Reader {
           tagging.origins.push_back({id, tagging.modules.Add(origin)});
         }
       }
+      if (key == "scope_path") node.scope_path = json_.StringOrNull();
       if (key == "source_line") {
         if (const auto line = TakeSourceLine(json_)) {
           tagging.lines.Set(id, line->view());
@@ -255,6 +257,10 @@ class Reader {
       tag.confidence = confidence;
       tag.source = source;
       tag.evidence = evidence.value_or(EvidenceOf(source, confidence));
+    }
+    // As a rule, the name has it.
+    if (node.scope_path && *node.scope_path == ScopeOfName(node.name)) {
+      node.scope_path.reset();
     }
     node.inputs = inputs_;
     node.outputs = outputs_;

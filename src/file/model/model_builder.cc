@@ -88,6 +88,14 @@ void ModelBuilder::Add(const NodeRow& row) {
       model_.operands_.push_back(MakeId<ValueId>(Index(Intern(name))));
     }
   }
+  if (row.scope_path) {
+    node.first_metadata =
+        static_cast<std::uint32_t>(model_.node_metadata_.size());
+    node.metadata_count = 1;
+    MetadataEntry& entry = model_.node_metadata_.emplace_back();
+    entry.key = kScopePathKey;
+    entry.value = model_.owned_texts_.Keep(*row.scope_path);
+  }
   const NodeId id = model_.nodes_.Add(node);
   model_.graphs_[node.graph].nodes.push_back(id);
 }

@@ -4,11 +4,13 @@
 //   builder.Add({.graph = "", .index = 0, .name = "Add_7", .op = "Add", ...});
 //   const Model model = builder.Build(inputs, outputs);
 //
-// The model has names and edges, but no weights, types, attributes or metadata.
+// The model has names and edges, but no weights, types, attributes or metadata
+// besides scope paths.
 // A value without a producer is an input of the main graph or a weight; inputs
 // of branches and functions are not listed either.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +22,10 @@
 
 namespace onnx_tag {
 
+// The key of the one entry that a node of such a model may have; never in a
+// file.
+inline constexpr std::string_view kScopePathKey = "scope_path";
+
 // All texts are copied.
 struct NodeRow {
   std::string_view graph;  // its path
@@ -27,7 +33,8 @@ struct NodeRow {
   std::string_view name;
   std::string_view op;
   std::string_view domain;
-  std::span<const std::string_view> inputs;  // "" for an omitted one
+  std::optional<std::string> scope_path = {};  // none: not said
+  std::span<const std::string_view> inputs;    // "" for an omitted one
   std::span<const std::string_view> outputs;
 };
 

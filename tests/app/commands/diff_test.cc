@@ -278,5 +278,57 @@ TEST(DiffTest, WeightsNeedTwoModels) {
   EXPECT_THAT(result.err, HasSubstr("a sidecar has no weights"));
 }
 
+// A module with two products, one of which `read` is.
+std::string TwoProducts(const std::string& read) {
+  return R"(ir_version: 8 opset_import { version: 17 } graph {
+    node { op_type: "Mul" name: "/l/Mul" input: "x" input: "s" output: "/l/Mul_output_0" }
+    node { op_type: "Mul" name: "/l/Mul_1" input: "x" input: "t" output: "/l/Mul_1_output_0" }
+    node { op_type: "Relu" name: "/l/Relu" input: ")" +
+         read + R"(" output: "/l/Relu_output_0" }
+    node { op_type: "Concat" name: "/l/Concat" input: "/l/Relu_output_0" input: "/l/Mul_output_0"
+           input: "/l/Mul_1_output_0" output: "y" attribute { name: "axis" type: 2 i: 0 } }
+    initializer { name: "s" data_type: 1 dims: 1 float_data: 2 }
+    initializer { name: "t" data_type: 1 dims: 1 float_data: 3 }
+    input { name: "x" type { tensor_type { elem_type: 1 shape { dim { dim_value: 4 } } } } }
+    output { name: "y" } })";
+}
+
+TEST(DiffTest, ValuesOfOneModuleAreToldByTheirNodes) {
+  const CliResult result =
+      Diff(TwoProducts("/l/Mul_output_0"), TwoProducts("/l/Mul_1_output_0"));
+  EXPECT_EQ(result.exit, 1);
+  EXPECT_THAT(result.out, HasSubstr("Relu reads Mul 2 instead of Mul 1 of l"));
+}
+
+// Layers of dynamo's exporter, whose names of values only count.
+std::string DynamoLayers(const std::vector<std::string>& modules) {
+  std::string text = "ir_version: 10 opset_import { version: 18 } graph { ";
+  std::string last = "x";
+  for (std::size_t i = 0; i < modules.size(); ++i) {
+    const std::string n = std::to_string(i);
+    const std::string& module = modules[i];
+    text += "node { op_type: \"Relu\" name: \"node_relu_" + n + "\" input: \"" +
+            last + "\" output: \"relu_" + n +
+            "\" metadata_props { key: \"pkg.torch.onnx.class_hierarchy\" "
+            "value: \"['Net', 'Block', 'aten.relu.default']\" } "
+            "metadata_props { key: \"pkg.torch.onnx.name_scopes\" value: "
+            "\"['', '" +
+            module + "', 'relu_" + n + "']\" } } ";
+    last = "relu_" + n;
+  }
+  return text +
+         "input { name: \"x\" type { tensor_type { elem_type: 1 } } } "
+         "output { name: \"" +
+         last + "\" } }";
+}
+
+TEST(DiffTest, EqualNumbersInNamesPairNoNodesOfOtherModules) {
+  const CliResult result = Diff(DynamoLayers({"a", "b", "c", "d", "e"}),
+                                DynamoLayers({"a", "new", "b", "c", "d", "e"}));
+  EXPECT_EQ(result.exit, 1);
+  EXPECT_THAT(result.out, Not(HasSubstr("in a different module")));
+  EXPECT_THAT(result.out, Not(HasSubstr("instead of relu")));
+}
+
 }  // namespace
 }  // namespace onnx_tag::test

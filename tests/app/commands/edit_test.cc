@@ -126,6 +126,137 @@ class EditTest : public testing::Test {
   std::string model_ = folder_.Write("m.onnx", BytesFromText(kModel));
 };
 
+// TorchScript merges equal parameters: one module's is a copy of another's.
+TEST_F(EditTest, ACopyOfAParameterDoesNotBringItsReaders) {
+  const std::string model = folder_.Write(
+      "copy.onnx", BytesFromText(R"pb(
+        ir_version: 8
+        opset_import { version: 17 }
+        graph {
+          name: "g"
+          node {
+            op_type: "Identity"
+            name: "Identity_0"
+            input: "a.bias"
+            output: "b.bias"
+          }
+          node {
+            op_type: "Add"
+            name: "/b/Add"
+            input: "x"
+            input: "b.bias"
+            output: "/b/Add_output_0"
+          }
+          node {
+            op_type: "Add"
+            name: "/a/Add"
+            input: "/b/Add_output_0"
+            input: "a.bias"
+            output: "y"
+          }
+          initializer { name: "a.bias" data_type: 1 dims: 1 float_data: 0 }
+          input {
+            name: "x"
+            type {
+              tensor_type {
+                elem_type: 1
+                shape { dim { dim_value: 1 } }
+              }
+            }
+          }
+          output {
+            name: "y"
+            type {
+              tensor_type {
+                elem_type: 1
+                shape { dim { dim_value: 1 } }
+              }
+            }
+          }
+        })pb"));
+  const CliResult result = RunCli(
+      {"extract", model, "--module", "a", "-o", Path("e.onnx"), "--json"});
+  ASSERT_EQ(result.exit, 0) << result.err;
+  EXPECT_EQ(Json::parse(result.out)["inputs"][0]["name"], "/b/Add_output_0");
+  EXPECT_THAT(NamesOf(Read(Path("e.onnx")).graph().node()),
+              testing::Contains("/a/Add"));
+  EXPECT_THAT(NamesOf(Read(Path("e.onnx")).graph().node()),
+              testing::Not(testing::Contains("/b/Add")));
+}
+
+TEST_F(EditTest, NodesOfOtherModulesAreExtractedOnlyIfAskedFor) {
+  const std::string model = folder_.Write("twice.onnx", BytesFromText(R"pb(
+                                            ir_version: 8
+                                            opset_import { version: 17 }
+                                            graph {
+                                              name: "g"
+                                              node {
+                                                op_type: "MatMul"
+                                                name: "/a/MatMul"
+                                                input: "x"
+                                                input: "a.weight"
+                                                output: "/a/MatMul_output_0"
+                                              }
+                                              node {
+                                                op_type: "Relu"
+                                                name: "/b/Relu"
+                                                input: "/a/MatMul_output_0"
+                                                output: "/b/Relu_output_0"
+                                              }
+                                              node {
+                                                op_type: "MatMul"
+                                                name: "/a/MatMul_1"
+                                                input: "/b/Relu_output_0"
+                                                input: "a.weight"
+                                                output: "y"
+                                              }
+                                              initializer {
+                                                name: "a.weight"
+                                                data_type: 1
+                                                dims: 2
+                                                dims: 2
+                                                float_data: 1
+                                                float_data: 2
+                                                float_data: 3
+                                                float_data: 4
+                                              }
+                                              input {
+                                                name: "x"
+                                                type {
+                                                  tensor_type {
+                                                    elem_type: 1
+                                                    shape {
+                                                      dim { dim_value: 1 }
+                                                      dim { dim_value: 2 }
+                                                    }
+                                                  }
+                                                }
+                                              }
+                                              output {
+                                                name: "y"
+                                                type {
+                                                  tensor_type {
+                                                    elem_type: 1
+                                                    shape {
+                                                      dim { dim_value: 1 }
+                                                      dim { dim_value: 2 }
+                                                    }
+                                                  }
+                                                }
+                                              }
+                                            })pb"));
+  std::vector<std::string> words = {"extract", model, "--module",
+                                    "a",       "-o",  Path("e.onnx")};
+  const CliResult refused = RunCli(words);
+  EXPECT_EQ(refused.exit, 1);
+  EXPECT_THAT(refused.err, HasSubstr("1 node of other modules run between "
+                                     "nodes of a: b\n  --with-neighbours"));
+  EXPECT_FALSE(std::filesystem::exists(Path("e.onnx")));
+  words.emplace_back("--with-neighbours");
+  EXPECT_EQ(RunCli(words).exit, 0);
+  EXPECT_EQ(Read(Path("e.onnx")).graph().node_size(), 3);
+}
+
 TEST_F(EditTest, TapAddsOutputsAndChangesNothingElse) {
   const CliResult result = RunCli(
       {"tap", model_, "--module", "blocks.*", "-o", Path("t.onnx"), "--json"});

@@ -155,6 +155,51 @@ TEST_F(ReportTest, AProfileMayBeATableOfAnyNumbers) {
   EXPECT_THAT(refused.err, HasSubstr("negative numbers"));
 }
 
+// Also of a kernel that the model does not have.
+TEST_F(ReportTest, AProfileHasTheTotalThatProfilePrints) {
+  WriteText(Path("m.onnx"), SmallModel("/a/act/Relu"));
+  std::string runs;
+  for (const int start : {0, 20}) {
+    const auto event = [&](const std::string& category, const std::string& name,
+                           int at, int duration, const std::string& op) {
+      runs += (runs.empty() ? "[" : ",\n") +
+              nlohmann::json({{"cat", category},
+                              {"name", name},
+                              {"ts", start + at},
+                              {"dur", duration},
+                              {"args", {{"op_name", op}}}})
+                  .dump();
+    };
+    event("Session", "model_run", 0, 12, "");
+    event("Node", "/a/act/Relu_kernel_time", 1, 4 + start, "Relu");
+    event("Node", "Reorder_kernel_time", 6, 3, "Reorder");
+  }
+  WriteText(Path("p.json"), runs + "]\n");
+  for (const std::string skipped : {"0", "1"}) {
+    const CliResult printed = RunCli({"profile", Path("m.onnx"), Path("p.json"),
+                                      "--skip-runs", skipped, "--json"});
+    ASSERT_EQ(printed.exit, 0) << printed.err;
+    const nlohmann::json profile = nlohmann::json::parse(printed.out);
+    ASSERT_EQ(RunCli({"report", Path("m.onnx"), "--profile", Path("p.json"),
+                      "--skip-runs", skipped, "-o", Path("p.html")})
+                  .exit,
+              0);
+    const nlohmann::json model = DataOf(FileText(Path("p.html")))["models"][0];
+    EXPECT_EQ(model["profile_total"], profile["total_us"]);
+    EXPECT_EQ(model["profile_runs"], profile["runs"]);
+    EXPECT_EQ(model["profile_runs"], skipped == "0" ? 2 : 1);
+  }
+}
+
+TEST_F(ReportTest, AGuessedClassIsDoubtfulInTheTableOfAFolder) {
+  WriteText(Path("zoo/bert.onnx"),
+            FileText(ONNX_TAG_TEST_MODELS "/bert_tiny/model.onnx"));
+  ASSERT_EQ(RunCli({"report", Path("zoo"), "--out-dir", Path("pages")}).exit,
+            0);
+  EXPECT_EQ(DataOf(FileText(Path("pages/index.html")))["zoo"][0]["root_doubt"],
+            true);
+}
+
 TEST_F(ReportTest, AReportIsReplacedAndAnotherFileIsNot) {
   WriteText(Path("m.onnx"), SmallModel("/a/Relu"));
   ASSERT_EQ(RunCli({"report", Path("m.onnx")}).exit, 0);

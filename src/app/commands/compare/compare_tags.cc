@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -22,6 +24,7 @@
 #include "file/wire/field_reader.h"
 #include "onnx_tag/error.h"
 #include "onnx_tag/transfer.h"
+#include "uses/transfer/names.h"
 
 namespace onnx_tag {
 namespace {
@@ -153,7 +156,9 @@ class Wiring {
       const bool swapped = count == 2 &&
                            b_.facts.ops.Is(node_b, {OpKind::kCommutative}) &&
                            !Differ(old[0], now[1]) && !Differ(old[1], now[0]);
-      return swapped ? "" : "reads " + Instead(old[i], now[i]);
+      if (swapped) return "";
+      const std::string instead = Instead(old[i], now[i]);
+      return instead.empty() ? "" : "reads " + instead;
     }
     return "";
   }
@@ -167,8 +172,10 @@ class Wiring {
     for (const ValueId value : b_.model[GraphId{0}].outputs) {
       const auto at = in_a.find(b_.model.ValueName(value));
       if (at == in_a.end() || !Differ(at->second, value)) continue;
-      differences.push_back(Message("output {} is {}", Short{at->first, 100},
-                                    Ours{Instead(at->second, value)}));
+      const std::string instead = Instead(at->second, value);
+      if (instead.empty()) continue;
+      differences.push_back(
+          Message("output {} is {}", Short{at->first, 100}, Ours{instead}));
     }
   }
 
@@ -181,7 +188,12 @@ class Wiring {
           facts(model),
           roots(Roots(model, facts)),
           places(OutputPlaces(model)),
-          paired(model.node_count(), false) {}
+          paired(model.node_count(), false) {
+      std::map<std::pair<ModuleId, std::string_view>, std::uint32_t> counts;
+      for (const NodeId node : model.Nodes()) {
+        numbers.Add(++counts[{tagging.tags[node].module, model.OpType(node)}]);
+      }
+    }
 
     const Model& model;
     const Tagging& tagging;
@@ -189,6 +201,8 @@ class Wiring {
     const IdVector<ValueId, ValueId> roots;
     const IdVector<ValueId, std::uint32_t> places;
     IdVector<NodeId, bool> paired;
+    // By node: the first of its operator in its module is 1.
+    IdVector<NodeId, std::uint32_t> numbers;
   };
 
   // By value: where it comes from, before nodes that only move it.
@@ -239,20 +253,39 @@ class Wiring {
                : shared_inputs_.contains(side.model.ValueName(value));
   }
 
-  // By modules, or by names where these are the same.
+  // "layers.0 instead of layers.1"; of one module, the nodes in it: "Mul 2
+  // instead of Mul 1 of layers.0". Empty where both are said alike: the nodes
+  // were not paired, but nothing shows that they differ.
   std::string Instead(ValueId old, ValueId now) const {
-    const auto name = [](const Side& side, ValueId value) {
-      return Message("{}", Short{side.model.ValueName(value), 100});
-    };
-    const auto module = [&](const Side& side, ValueId value) {
-      const NodeId maker = side.model.Producer(side.roots[value]);
-      const std::string own = name(side, side.roots[value]);
-      return maker == kNo<NodeId> ? own : ModuleOf(side.tagging, maker, own);
-    };
-    const std::string from = module(a_, old);
-    const std::string to = module(b_, now);
-    return from == to ? name(b_, now) + " instead of " + name(a_, old)
-                      : to + " instead of " + from;
+    const std::string from = ModuleText(a_, old);
+    const std::string to = ModuleText(b_, now);
+    if (from != to) return to + " instead of " + from;
+    const std::string node_a = NodeInModule(a_, old);
+    const std::string node_b = NodeInModule(b_, now);
+    return node_a == node_b
+               ? ""
+               : fmt::format("{} instead of {} of {}", node_b, node_a, to);
+  }
+
+  static std::string ModuleText(const Side& side, ValueId value) {
+    const ValueId root = side.roots[value];
+    const NodeId maker = side.model.Producer(root);
+    const std::string own =
+        Message("{}", Short{side.model.ValueName(root), 100});
+    return maker == kNo<NodeId> ? own : ModuleOf(side.tagging, maker, own);
+  }
+
+  // "Mul 2", "Split 1, output 3"
+  static std::string NodeInModule(const Side& side, ValueId value) {
+    const ValueId root = side.roots[value];
+    const NodeId maker = side.model.Producer(root);
+    if (maker == kNo<NodeId>) return "";
+    std::string text = Message("{} {}", Short{side.model.OpType(maker), 60},
+                               side.numbers[maker]);
+    if (side.model.Outputs(maker).size() > 1) {
+      text += fmt::format(", output {},", side.places[root] + 1);
+    }
+    return text;
   }
 
   Side a_, b_;
@@ -265,7 +298,10 @@ class Wiring {
 class Comparison {
  public:
   Comparison(const TaggedModel& a, const TaggedModel& b, bool weights)
-      : a_(a), b_(b) {
+      : a_(a),
+        b_(b),
+        same_graph_(a.about().fingerprint == b.about().fingerprint &&
+                    a.model().node_count() == b.model().node_count()) {
     if (weights) weights_.emplace(*a.file(), *b.file(), result_);
     rows_.emplace_back().untagged = true;
     AddModules(a.tagging(), rows_a_, true);
@@ -274,7 +310,7 @@ class Comparison {
 
   TagDifference Compare() {
     IdVector<NodeId, NodeId> counterparts = Counterparts();
-    PairFound(counterparts);
+    PairByModule(counterparts);
     const Wiring wiring(a_, b_, counterparts);
     IdVector<NodeId, bool> paired(a_.model().node_count(), false);
     for (const NodeId node : b_.model().Nodes()) {
@@ -323,8 +359,7 @@ class Comparison {
 
   IdVector<NodeId, NodeId> Counterparts() const {
     // The same graph has the same nodes, whatever they are called.
-    if (a_.about().fingerprint == b_.about().fingerprint &&
-        a_.model().node_count() == b_.model().node_count()) {
+    if (same_graph_) {
       IdVector<NodeId, NodeId> same;
       for (const NodeId node : b_.model().Nodes()) same.Add(node);
       return same;
@@ -332,17 +367,21 @@ class Comparison {
     return FindCounterparts(a_.model(), b_.model());
   }
 
-  // Equal blocks without names may be paired with any of their kind. A block
-  // that was found in both is paired by its position, so with the module of the
-  // same path; the operators in it are paired in their order.
-  void PairFound(IdVector<NodeId, NodeId>& counterparts) {
+  // Equal blocks without names may be paired with any of their kind, and names
+  // that only count, as dynamo's, are equal for nodes of different modules. A
+  // module that both versions have is paired with that of the same path; the
+  // operators in it are paired in their order.
+  void PairByModule(IdVector<NodeId, NodeId>& counterparts) {
     IdVector<NodeId, bool> paired(a_.model().node_count(), false);
+    IdVector<NodeId, bool> free_a(a_.model().node_count(), false);
+    IdVector<NodeId, bool> free_b(b_.model().node_count(), false);
     for (const NodeId node : b_.model().Nodes()) {
       NodeId& counterpart = counterparts[node];
       if (counterpart == kNo<NodeId>) continue;
-      if (IsFound(a_, counterpart) && IsFound(b_, node) &&
-          &RowA(counterpart) != &RowB(node) &&
-          (RowA(counterpart).in_b || RowB(node).in_a)) {
+      if (&RowA(counterpart) != &RowB(node) &&
+          (RowA(counterpart).in_b || RowB(node).in_a) &&
+          ProvesNothing(counterpart, node)) {
+        free_a[counterpart] = free_b[node] = true;
         counterpart = kNo<NodeId>;
       } else {
         paired[counterpart] = true;
@@ -354,11 +393,13 @@ class Comparison {
         open;
     for (std::size_t i = a_.model().node_count(); i-- > 0;) {
       const auto node = MakeId<NodeId>(i);
-      if (paired[node] || !IsFound(a_, node) || !RowA(node).in_b) continue;
+      if (paired[node] || !RowA(node).in_b) continue;
+      if (!free_a[node] && !IsFound(a_, node)) continue;
       open[{&RowA(node), a_.model().OpType(node)}].push_back(node);
     }
     for (const NodeId node : b_.model().Nodes()) {
-      if (counterparts[node] != kNo<NodeId> || !IsFound(b_, node)) continue;
+      if (counterparts[node] != kNo<NodeId>) continue;
+      if (!free_b[node] && !IsFound(b_, node)) continue;
       const auto at = open.find({&RowB(node), b_.model().OpType(node)});
       if (at == open.end() || at->second.empty()) continue;
       counterparts[node] = at->second.back();
@@ -368,6 +409,22 @@ class Comparison {
 
   static bool IsFound(const TaggedModel& model, NodeId node) {
     return model.tagging().tags[node].source == Source::kStructure;
+  }
+  static bool IsHigh(const TaggedModel& model, NodeId node) {
+    const Tag& tag = model.tagging().tags[node];
+    return tag.tagged() && tag.confidence >= Confidence::kHigh;
+  }
+
+  // Whether a pair of nodes rests on a block's look, or on equal numbers in the
+  // names of values where both tags are better evidence.
+  bool ProvesNothing(NodeId a, NodeId b) const {
+    if (IsFound(a_, a) && IsFound(b_, b)) return true;
+    if (same_graph_ || !IsHigh(a_, a) || !IsHigh(b_, b)) return false;
+    const ValueId old = FirstOutput(a_.model(), a);
+    const ValueId now = FirstOutput(b_.model(), b);
+    if (old == kNo<ValueId> || now == kNo<ValueId>) return false;
+    const std::string_view name = b_.model().ValueName(now);
+    return a_.model().ValueName(old) == name && transfer::IsCounted(name);
   }
 
   void ComparePair(NodeId a, NodeId b, const Wiring& wiring) {
@@ -440,6 +497,7 @@ class Comparison {
 
   const TaggedModel& a_;
   const TaggedModel& b_;
+  const bool same_graph_;
   std::optional<WeightComparison> weights_;
   ComparedSettings settings_;
   std::vector<ModuleDifference> rows_;

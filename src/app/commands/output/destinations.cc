@@ -10,12 +10,16 @@
 namespace onnx_tag {
 namespace {
 
+constexpr std::string_view kTagged = ".tagged";
+
 // What names of outputs start with: the input's name without its end, in
 // --out-dir.
 std::string Stem(const std::string& input, const WriteOptions& options,
                  const std::string& subfolder) {
-  const std::string stem = input == "-" ? "stdin" : WithoutOnnx(input);
+  std::string stem = input == "-" ? "stdin" : WithoutOnnx(input);
   if (options.folder.empty()) return stem;
+  // Of what we wrote ourselves: no x.tagged.tagged.onnx.
+  if (stem.ends_with(kTagged)) stem.resize(stem.size() - kTagged.size());
   return JoinPath(JoinPath(options.folder, subfolder), FileName(stem));
 }
 
@@ -44,6 +48,13 @@ std::string ModelDestination(const std::string& input,
   if (options.in_place) return input;
   if (!options.path.empty()) return options.path;
   if (input == "-" && options.folder.empty()) return "-";
+  if (options.folder.empty() && kTagged.substr(1) == word &&
+      WithoutOnnx(input).ends_with(kTagged)) {
+    Fail(ErrorKind::kUsage,
+         "{}: has the name of an output\n  replace it with --in-place, or name "
+         "the output with -o or --out-dir",
+         input);
+  }
   return Stem(input, options, subfolder) + "." + std::string(word) + ".onnx";
 }
 

@@ -190,10 +190,12 @@ using profile::Profile;
 Profile ReadProfileFile(const ProfileSource& source) {
   std::optional<MappedFile> layers;
   if (!source.layers.empty()) layers = MappedFile::Open(source.layers);
-  return ReadMapped(source.file, [&](Bytes bytes) {
+  Profile profile = ReadMapped(source.file, [&](Bytes bytes) {
     return profile::ReadProfile(bytes, source.measure,
                                 layers ? layers->bytes() : Bytes(), source.key);
   });
+  SkipRuns(profile, source.skip_runs);
+  return profile;
 }
 
 IdVector<KernelId, KernelPlaces::Place> KernelPlaces::FindAll(
@@ -230,8 +232,15 @@ NodeNumbers ReadNodeNumbers(const TaggedModel& model,
   }
   const KernelPlaces places(model);
   const IdVector<KernelId, KernelPlaces::Place> place = places.FindAll(profile);
-  if (profile.measure.IsTime()) places.CountSelf(place, profile);
   NodeNumbers result;
+  result.runs = profile.model_runs;
+  if (profile.measure.IsTime()) {
+    result.total = places.CountSelf(place, profile);
+  } else {
+    for (const profile::KernelRun& run : profile.runs) {
+      result.total = profile.measure.Add(result.total, run.self);
+    }
+  }
   result.numbers.resize(model.model().node_count(), -1);
   result.measure = profile.measure;
   for (const profile::KernelRun& run : profile.runs) {

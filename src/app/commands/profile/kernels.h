@@ -55,7 +55,7 @@ class KernelPlaces {
       sanitized_;
 };
 
-// See profile::ReadProfile().
+// See profile::ReadProfile(); without the runs to skip.
 profile::Profile ReadProfileFile(const ProfileSource& source);
 
 // A number for each node, without what ran inside it, in parts of `measure`;
@@ -63,6 +63,8 @@ profile::Profile ReadProfileFile(const ProfileSource& source);
 struct NodeNumbers {
   IdVector<NodeId, std::int64_t> numbers;
   profile::Measure measure;
+  std::int64_t total = 0;  // of all, also what is not in the model
+  std::uint64_t runs = 0;  // of the model; 0: not recorded
 };
 
 // Throws Error(kUsage) where the numbers are not amounts: some are negative,

@@ -250,6 +250,13 @@ KernelAdvice ProfileAdvice(const ProfileReport& report,
     return lines;
   };
   if (rows("kernels").empty()) maker = "-";
+  // Not one name is known: no optimizer makes all nodes new.
+  if (ShareNotInModel(report) == 1) {
+    return {fmt::format("no {} has the name of a node or a value of {}: is it "
+                        "the profile of another model?",
+                        IsTable(report) ? "line" : "kernel", options.model),
+            {}};
+  }
   return {rows("kernels").front(), rows("step")};
 }
 
@@ -272,7 +279,6 @@ Result RunProfile(const ProfileOptions& options, Terminal& terminal) {
   for (const std::string& file : files) {
     Profile& profile =
         profiles.emplace_back(ReadProfileFile(SourceOf(options, file)));
-    profile::SkipRuns(profile, options.skip_runs);
     if (!profile.cut_off) continue;
     terminal.Note("{}: ends in the middle of an event; that event is ignored",
                   file);

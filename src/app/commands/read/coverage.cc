@@ -149,18 +149,30 @@ std::string PercentText(std::uint64_t part, std::uint64_t whole) {
   return fmt::format("{:.1f} %", std::clamp(percent, 0.1, 99.9));
 }
 
+std::string TagCountsText(const Coverage& coverage, bool percent) {
+  // Modules found in the graph alone are never high.
+  const std::uint64_t surest =
+      coverage.by_confidence[Index(Confidence::kCertain)] +
+      coverage.by_confidence[Index(Confidence::kHigh)];
+  const auto text = [&](std::uint64_t nodes) {
+    return WithThousands(nodes) +
+           (percent ? " (" + PercentText(nodes, coverage.nodes) + ")" : "");
+  };
+  return fmt::format("certain or high {}, medium {}, found {}, guessed {}",
+                     text(surest), text(coverage.sure - surest),
+                     text(coverage.found()), WithThousands(coverage.guessed()));
+}
+
 std::string CoverageText(const Coverage& coverage) {
-  std::string text = fmt::format(
-      "{}: {} sure, {} found, {} guessed", Count(coverage.nodes, "node"),
-      WithThousands(coverage.sure), WithThousands(coverage.found()),
-      WithThousands(coverage.guessed()));
+  std::string text =
+      Count(coverage.nodes, "node") + ": " + TagCountsText(coverage);
   // Tagged, since the strategy promises it, but no module was found for them.
   const std::uint64_t auxiliary = coverage.by_source[Index(Source::kAuxiliary)];
   if (auxiliary > 0) {
     text += fmt::format(" ({} of them auxiliary)", WithThousands(auxiliary));
   }
   return text +
-         fmt::format(", {} untagged", WithThousands(coverage.untagged()));
+         fmt::format(", untagged {}", WithThousands(coverage.untagged()));
 }
 
 Datum::Members TaggedMembers(const Coverage& coverage) {
@@ -201,8 +213,9 @@ std::vector<std::string> UnmetCounts(const Coverage& coverage,
                              Count(coverage.found(), "tag"));
     }
     findings.push_back(fmt::format(
-        "{} coverage is {:.2f} %{}, but --min-coverage requires {:g} %",
-        with_found ? "sure and found" : "sure", percent, without,
+        "coverage of medium or better{} is {:.2f} %{}, but --min-coverage "
+        "requires {:g} %",
+        with_found ? ", with found tags," : "", percent, without,
         options.min_coverage));
   }
   const std::uint64_t found = with_found ? 0 : coverage.found();

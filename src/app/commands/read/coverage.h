@@ -14,7 +14,10 @@
 
 namespace onnx_tag {
 
-// "9 nodes: 4 sure, 3 found, 1 guessed, 1 untagged"
+// "certain or high 3, medium 1, found 3, guessed 1"; `percent`: with shares.
+std::string TagCountsText(const Coverage& coverage, bool percent = false);
+
+// "9 nodes: certain or high 3, medium 1, found 3, guessed 1, untagged 1"
 std::string CoverageText(const Coverage& coverage);
 
 // "120 certain, 16 high"; "" where nothing is tagged.

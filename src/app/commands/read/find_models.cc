@@ -76,6 +76,11 @@ class Finder {
   // it; what the user names, from the folder that was named.
   void Add(const std::string& path, bool listed) {
     if (Excluded(path)) return;
+    // Alone, it is a mistyped argument, not a model of many that failed.
+    if (options_.inputs.recursive && !listed && options_.models.size() == 1 &&
+        path != "-" && !Exists(path)) {
+      Fail(ErrorKind::kInput, "{}: no such file or folder", path);
+    }
     if (options_.inputs.recursive && IsFolder(path)) {
       const std::size_t before = found_.size();
       Walk(path, listed ? Mirrored(path) : "");

@@ -4,10 +4,12 @@
 #include <optional>
 
 #include "app/render/render.h"
+#include "base/like_words.h"
 #include "base/parse_number.h"
 #include "core/hierarchy/name_parts.h"
 #include "core/query/matcher.h"
 #include "core/query/parser.h"
+#include "core/tagging/scope_path.h"
 #include "core/tagging/words.h"
 #include "onnx_tag/error.h"
 
@@ -38,6 +40,22 @@ bool HasOutput(const Model& model, NodeId node, std::string_view name) {
     if (output != kNo<ValueId> && model.ValueName(output) == name) return true;
   }
   return false;
+}
+
+// ", did you mean '/encoder/MatMul'?": names of nodes that are like `word`.
+std::string LikeNodes(const Model& model, std::string_view word) {
+  // Comparing with more names would take too long for a hint.
+  constexpr std::size_t kMostNames = 20'000;
+  constexpr std::size_t kListed = 3;
+  std::vector<std::string_view> names;
+  for (const NodeId node : model.Nodes()) {
+    if (names.size() == kMostNames) break;
+    if (!model[node].name.empty()) names.push_back(model[node].name);
+  }
+  const std::vector<std::string_view> like = LikeWords(word, names, kListed);
+  if (like.empty()) return "";
+  return like.size() == 1 ? Message(", did you mean '{}'?", Short{like[0], 200})
+                          : "; similar: " + FirstOf(like, kListed, 100);
 }
 
 // Version 0.2 wrote no origins into files.
@@ -76,9 +94,9 @@ NodeId SelectNode(const Model& model, std::string_view selector) {
   if (found.size() == 1) return found.front();
   if (found.empty()) {
     Fail(ErrorKind::kUsage,
-         "no node '{}'\n  give its name, one of its outputs, or its index: "
+         "no node '{}'{}\n  give its name, one of its outputs, or its index: "
          "#INDEX or GRAPH#INDEX",
-         selector);
+         selector, Ours{LikeNodes(model, word)});
   }
   const auto lines = Mapped(found, [&](NodeId node) {
     return Message("{}  {} {}", model.Address(node),
@@ -117,6 +135,7 @@ std::vector<Column> NodeTable::Columns() {
           {"class_confidence", "class_confidence", For::kJson},
           {"hierarchy_tag", "hierarchy_tag"},
           {"tag_module", "tag_module", For::kJson},
+          {"tag_module_class", "tag_module_class", For::kJson},
           {"tag_class_confidence", "tag_class_confidence", For::kJson},
           {"role_path", "role_path"},
           {"semantic.type", "type"},
@@ -128,6 +147,7 @@ std::vector<Column> NodeTable::Columns() {
           {"source", "source"},
           {"evidence", "evidence", For::kJson},
           {"origins", "origins"},
+          {"scope_path", "scope_path", For::kJson},
           {"source_line", "", For::kJson},
           {"", "file", For::kPrograms},
           {"", "line", For::kPrograms},
@@ -142,12 +162,14 @@ Table::Row NodeTable::Row(NodeId node) const {
   if (tag.tagged()) {
     const Role& role = tagging_.roles[tag.role];
     const ModuleTree& tree = tagging_.modules;
+    const ModuleId tag_module = format_.TagModule(tag.module);
     row.insert(
         row.end(),
         {Datum::Module(tree.Path(tag.module)),
          Datum::OrNull(ClassOf(tagging_, tag.module)),
          Datum::OrNull(tagging_.ClassConfidenceName(tag.module)),
-         format_.HierarchyTag(tag), tree.Path(format_.TagModule(tag.module)),
+         format_.HierarchyTag(tag), tree.Path(tag_module),
+         Datum::OrNull(ClassOf(tagging_, tag_module)),
          Datum::OrNull(format_.TagClassConfidence(tag.module)),
          format_.RolePath(tag.module), EnumToWord(kRoleTypeNames, role.type),
          Datum::OrNull(role.component),
@@ -158,12 +180,13 @@ Table::Row NodeTable::Row(NodeId node) const {
          EnumToWord(kSourceNames, tag.source),
          EnumToWord(kEvidenceNames, tag.evidence)});
   } else {
-    row.resize(row.size() + 15);
+    row.resize(row.size() + 16);
   }
   // The further modules of a fused node.
   row.push_back(ListOf(tagging_.OriginsOf(node), [&](const Origin& origin) {
     return tagging_.modules.Path(origin.module);
   }));
+  row.push_back(Datum::OrNull(ScopePath(model_, node)));
   if (const std::optional<SourceLine> line = tagging_.lines.Of(node)) {
     row.insert(row.end(),
                {LineValue(*line), line->file, line->line, line->function});

@@ -13,6 +13,7 @@
 #include "app/commands/read/nodes.h"
 #include "app/commands/read/tagged_model.h"
 #include "app/render/render.h"
+#include "base/lists.h"
 #include "base/word_list.h"
 #include "core/graph/neighbours.h"
 #include "core/graph/operators.h"
@@ -294,6 +295,32 @@ std::string ClassText(const Tagging& tagging, ModuleId module) {
 }
 
 // ---------------------------------------------------------------- the lines
+// Lines of at most 80 columns, broken at blanks, each behind `indent` blanks. A
+// word longer than a line stays whole.
+std::string AsLines(std::string_view text, std::size_t indent = 0) {
+  constexpr std::size_t kWidth = 80;
+  const std::string margin(indent, ' ');
+  std::string lines = margin;
+  std::size_t column = indent;
+  bool first = true;
+  for (const std::string_view word : Split(text, ' ')) {
+    const auto width = static_cast<std::size_t>(CountIn(word, [](char c) {
+      return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+    }));
+    if (!first && column + 1 + width > kWidth) {
+      lines += "\n" + margin;
+      column = indent;
+    } else if (!first) {
+      lines += ' ';
+      ++column;
+    }
+    lines += word;
+    column += width;
+    first = false;
+  }
+  return lines;
+}
+
 std::string ValuesText(const Model& model, std::span<const ValueId> values) {
   return Join(Mapped(values, [&](ValueId value) {
     const std::string_view name =
@@ -355,7 +382,8 @@ void AddLines(const SourceLines& lines, NodeId node, Result& result) {
 
 void AddText(const Model& model, const Tagging& tagging, NodeId node,
              const Explanation& explanation, Result& result) {
-  result.Line("{}", Ours{Sentence(model, tagging, node)});
+  result.Line("{}",
+              Ours{Emphasized(Ours{AsLines(Sentence(model, tagging, node))})});
   const Tag& tag = tagging.tags[node];
   if (tag.tagged()) {
     result.Line("  role   {}\n  class  {}\n  tag    {}",
@@ -375,13 +403,15 @@ void AddText(const Model& model, const Tagging& tagging, NodeId node,
   int place = 0;
   for (const ExplainedClaim& claim : explanation.claims) {
     tagged |= claim.wins;
-    result.Line("{} {}. {}: {}", claim.wins ? "*" : " ", ++place, claim.rung,
+    const std::string claimed =
+        Message("{} {}. {}: {}", claim.wins ? "*" : " ", ++place, claim.rung,
                 ShownPath(claim.module));
+    result.Line("{}", Ours{claim.wins ? Emphasized(Ours{claimed}) : claimed});
     result.Line("     {} confidence, source {}",
                 EnumToWord(kConfidenceNames, claim.confidence),
                 EnumToWord(kSourceNames, claim.source));
     if (!claim.because.empty()) {
-      result.Line("     because {}", claim.because);
+      result.Line("{}", Ours{AsLines(Message("because {}", claim.because), 5)});
     }
   }
   if (explanation.claims.empty()) {

@@ -67,8 +67,8 @@ Result RunQuery(const QueryOptions& options, Terminal& terminal) {
   names.more = [selection](const Table::Use& use) {
     const Model& list = selection->model.model();
     for (const NodeId node : selection->nodes) {
-      use({list[node].name.empty() ? Datum(list.Address(node))
-                                   : Datum(list[node].name)});
+      use({list[node].name.empty() ? Datum(list.Address(node)).Colored("33")
+                                   : Datum(list[node].name).Colored("36")});
     }
   };
   Result result;

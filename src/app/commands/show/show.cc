@@ -224,18 +224,12 @@ void AddHeader(const View& view, Result& result) {
               RootText(view.tagging.root, !view.tagging.facts.empty()));
   result.Line("  producer    {}{}", OrUnknown(about.producer),
               about.dialect.empty() ? "" : ", dialect " + about.dialect);
-  const auto percent = [&](std::uint64_t nodes) {
-    return PercentText(nodes, coverage.nodes);
-  };
   std::string tagged =
       fmt::format("{} of {} ({})", WithThousands(coverage.tagged),
-                  WithThousands(coverage.nodes), percent(coverage.tagged));
+                  WithThousands(coverage.nodes),
+                  PercentText(coverage.tagged, coverage.nodes));
   if (coverage.tagged > 0) {
-    tagged +=
-        fmt::format(": {} sure ({}), {} found ({}), {} guessed",
-                    WithThousands(coverage.sure), percent(coverage.sure),
-                    WithThousands(coverage.found()), percent(coverage.found()),
-                    WithThousands(coverage.guessed()));
+    tagged += ": " + TagCountsText(coverage, true);
   }
   result.Line("  tagged      {}", Ours{Wrapped(tagged)});
   if (coverage.tagged > 0) {
@@ -369,7 +363,7 @@ Facts TextFacts(const View& view, const ShownRow& row) {
     }
     if (parameters) add("params", 8, part("parameters"));
     if (flops) add("FLOPs", 9, part("flops"));
-    facts.push_back({{.heading = "sure", .width = 8}, row.amounts.levels});
+    facts.push_back({{.heading = "level", .width = 8}, row.amounts.levels});
   } else {
     add(measure, 12, NumberText(view, measure, row));
     add("share", 9, ShareOf(view, measure, row));
@@ -684,7 +678,7 @@ Result RunShow(const ShowOptions& options, Terminal& terminal) {
   }
   AddTotals(*view, result);
   if (options.measure.empty()) {
-    result.Line("sure: █ certain  ▓ high  ▒ medium  ░ low{}",
+    result.Line("level: █ certain  ▓ high  ▒ medium  ░ low{}",
                 extent.doubtful ? "; Class?: other classes also fit" : "");
   } else if (extent.doubtful) {
     result.Line("Class?: other classes also fit");

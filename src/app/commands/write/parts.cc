@@ -226,6 +226,33 @@ std::vector<NodeId> NodesUnder(const Tagging& tagging,
   return nodes;
 }
 
+// The nodes that depend on an input, or all if there are none. Copies of
+// constants, which exporters place anywhere, come along where they are read.
+std::vector<NodeId> WithoutConstants(const Model& model,
+                                     const std::vector<NodeId>& nodes) {
+  const std::vector<bool> constant = ConstantNodes(model);
+  std::vector<NodeId> fed;
+  for (const NodeId node : nodes) {
+    const bool in_main = model[node].graph == GraphId{0};
+    if (!in_main || !constant[model[node].index]) fed.push_back(node);
+  }
+  return fed.empty() ? nodes : fed;
+}
+
+// The modules of nodes that come along, but for those that hold `module`.
+std::vector<std::string> Neighbours(const Tagging& tagging, ModuleId module,
+                                    const std::vector<NodeId>& between) {
+  const ModuleTree& tree = tagging.modules;
+  std::set<ModuleId> found;
+  for (const NodeId node : between) {
+    const Tag& tag = tagging.tags[node];
+    if (tag.tagged() && !tree.IsAncestor(tag.module, module)) {
+      found.insert(tag.module);
+    }
+  }
+  return Mapped(found, [&](ModuleId id) { return tree.Shown(id); });
+}
+
 // ---------------------------------------------------------------- split
 struct Border {
   std::string path;
@@ -370,8 +397,20 @@ Result RunExtract(const ExtractOptions& options, Terminal& terminal) {
   const std::string path =
       ModelDestination(options.model, options.write, "extracted");
   const PartMaker maker(file, path, options.write, terminal);
-  const std::optional<CutPart> part = maker.Make(
-      PartCutter(file.model()).CutOutClosed(nodes), options.module, path);
+  Cut cut = PartCutter(file.model())
+                .CutOutClosed(WithoutConstants(file.model(), nodes));
+  const std::vector<std::string> neighbours =
+      Neighbours(model.tagging(), module, cut.between);
+  if (!neighbours.empty() && !options.with_neighbours) {
+    result.Finding(
+        "{}: {} of other modules run between nodes of {}: {}\n  "
+        "--with-neighbours takes them, too",
+        options.model, Count(cut.between.size(), "node"),
+        ShownPath(options.module), Ours{FirstOf(neighbours, 5, 100)});
+    return result;
+  }
+  const std::optional<CutPart> part =
+      maker.Make(std::move(cut), options.module, path);
   if (!part) {
     result.exit_code = ExitCode::kFindings;
     return result;

@@ -6,6 +6,7 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/output/destinations.h"
+#include "app/commands/read/modules.h"
 #include "app/commands/read/nodes.h"
 #include "app/commands/write/new_models.h"
 #include "app/render/render.h"
@@ -287,15 +288,15 @@ struct Taps {
 // By module, whether the user names it. Names without wildcards are looked up:
 // a script may give as many as there are modules.
 IdVector<ModuleId, bool> Asked(const ModuleTree& tree,
-                               const std::vector<std::string>& words) {
+                               const TapOptions& options) {
   IdVector<ModuleId, bool> asked(tree.size(), false);
-  for (const std::string& word : words) {
+  for (const std::string& word : options.modules) {
     if (HasWildcards(word)) {
       for (const ModuleId id : tree.All()) {
         if (MatchesPattern(word, tree.Path(id), '.')) asked[id] = true;
       }
-    } else if (const ModuleId id = tree.Find(word); id != kNo<ModuleId>) {
-      asked[id] = true;
+    } else {
+      asked[FindModule(tree, word, options.model)] = true;
     }
   }
   return asked;
@@ -337,8 +338,7 @@ Taps FindTaps(const TapOptions& options, const Model& model,
               const Tagging& tagging, const sizes::Shapes& shapes) {
   const ModuleValues values(model, tagging, shapes);
   edit::FreeNames names(model);
-  const IdVector<ModuleId, bool> asked =
-      Asked(tagging.modules, options.modules);
+  const IdVector<ModuleId, bool> asked = Asked(tagging.modules, options);
   Taps taps;
   for (const ModuleId id : tagging.modules.All()) {
     if (!asked[id]) continue;
