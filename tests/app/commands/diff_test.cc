@@ -211,7 +211,8 @@ TEST(DiffTest, AnotherOutputOfTheSameNodeIsFound) {
   };
   const CliResult result = Diff(model("q"), model("k"));
   EXPECT_EQ(result.exit, 1);
-  EXPECT_THAT(result.out, HasSubstr("Relu reads k instead of q"));
+  EXPECT_THAT(result.out, HasSubstr("Relu reads Split 1, output 2, "
+                                    "instead of Split 1, output 1"));
 }
 
 // Swapped inputs of a sum, and a cast between two nodes, are no other wiring.

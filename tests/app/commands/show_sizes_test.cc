@@ -224,7 +224,7 @@ TEST_F(ShowSizesTest, ABudgetPlacesTheFirstModulesOnTheDevice) {
       RunCli({"select", model_, "--for", "layer-ann", "--device", "cuda",
               "--budget", "600", "--format", "text"});
   EXPECT_EQ(result.exit, 0) << result.err;
-  EXPECT_EQ(result.out, "cuda(=in, =mid, =attend)\n");
+  EXPECT_EQ(result.out, "cuda(=in, =attend, =mid)\n");
   EXPECT_THAT(result.err, HasSubstr("512 B of 600 B"));
   EXPECT_EQ(
       RunCli({"select", model_, "--for", "layer-ann", "--budget", "9"}).exit,

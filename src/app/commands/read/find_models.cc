@@ -78,7 +78,7 @@ class Finder {
     if (Excluded(path)) return;
     // Alone, it is a mistyped argument, not a model of many that failed.
     if (options_.inputs.recursive && !listed && options_.models.size() == 1 &&
-        path != "-" && !Exists(path)) {
+        options_.inputs.files_from.empty() && path != "-" && !Exists(path)) {
       Fail(ErrorKind::kInput, "{}: no such file or folder", path);
     }
     if (options_.inputs.recursive && IsFolder(path)) {
