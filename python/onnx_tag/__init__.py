@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 from .document import RecordingError
 from .errors import GateError, ProgramError, RefitError, TagsError, UnknownWord
-from .semantic import (HierarchyExporter, SemanticMapper, SemanticQueryInterface, TracingHierarchyBuilder,
-                       export_hf_model_with_semantics)
+from .semantic import (
+    HierarchyExporter,
+    SemanticMapper,
+    SemanticQueryInterface,
+    TracingHierarchyBuilder,
+    export_hf_model_with_semantics,
+)
 from .tagging import refit, tag
 from .tags import BoundTags, Module, Node, SourceLine, Tags
 
@@ -22,11 +27,10 @@ if TYPE_CHECKING:
     from .api import record as record
     from .reference import record_reference as record_reference
 
-__all__ = ["BoundTags", "GateError", "HierarchyExporter", "Module", "Node", "ProgramError", "Recorder", "RecordingError", "RefitError",
-           "SemanticMapper", "SemanticQueryInterface", "SourceLine", "Tags",
-           "TagsError", "TracingHierarchyBuilder", "UnknownWord", "__version__", "export_and_record", "export_and_tag",
-           "export_hf_model_with_semantics",
-           "record", "record_reference", "refit", "tag"]
+__all__ = ["BoundTags", "GateError", "HierarchyExporter", "Module", "Node", "ProgramError", "Recorder",
+           "RecordingError", "RefitError", "SemanticMapper", "SemanticQueryInterface", "SourceLine", "Tags",
+           "TagsError", "TracingHierarchyBuilder", "UnknownWord", "__version__", "export_and_record",
+           "export_and_tag", "export_hf_model_with_semantics", "record", "record_reference", "refit", "tag"]
 _NEED_TORCH = ("Recorder", "export_and_record", "export_and_tag", "record")
 
 

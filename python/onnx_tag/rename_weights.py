@@ -1,4 +1,5 @@
-"""`rename-weights`: the model with each initializer under the name of the parameter that it holds. `onnx-tag strip` undoes it."""
+"""`rename-weights`: the model with each initializer under the name of its parameter. `onnx-tag strip` undoes it."""
+
 from __future__ import annotations
 
 import argparse
@@ -11,8 +12,9 @@ from . import outputs, program
 from .errors import InputError, OutputError, TagsError, printable
 from .onnx_file import external_files
 
-DESCRIPTION = """Writes the model with each initializer under the name of its parameter. Merged tensors have all names, joined by +;
-quantized ones end in _quantized, _scale and _zero_point. onnx-tag strip gives the old names back. Needs the package onnx."""
+DESCRIPTION = """Writes the model with each initializer under the name of its parameter. Merged tensors have all names,
+joined by +; quantized ones end in _quantized, _scale and _zero_point. onnx-tag strip gives the old names back. Needs
+the package onnx."""
 EXAMPLES = """examples:
   python -m onnx_tag rename-weights model.onnx
   python -m onnx_tag rename-weights model.onnx -o renamed.onnx --json
@@ -22,31 +24,50 @@ _RENAMED, _LAYOUT = "pkg.onnx_tag.renamed", "pkg.onnx_tag.layout"
 
 
 def add_parser(commands: Any, formatter: Any) -> None:
-    parser = commands.add_parser("rename-weights", help="give initializers the names of their parameters",
-                                 description=DESCRIPTION, epilog=EXAMPLES, formatter_class=formatter)
+    parser = commands.add_parser(
+        "rename-weights",
+        help="give initializers the names of their parameters",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=formatter,
+    )
     parser.add_argument("model", metavar="MODEL", help="an ONNX file")
-    parser.add_argument("-o", "--output", metavar="FILE", help="default: MODEL.renamed.onnx, beside the weights of MODEL")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="default: MODEL.renamed.onnx, beside the weights of MODEL"
+    )
     parser.add_argument("-f", "--force", action="store_true", help="replace a file of any kind")
     parser.add_argument("--strict", action="store_true", help="refuse if a name has low confidence")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    stem = options.model[:-len(".onnx")] if options.model.endswith(".onnx") else options.model
+    stem = options.model[: -len(".onnx")] if options.model.endswith(".onnx") else options.model
     output = options.output or stem + ".renamed.onnx"
-    rows = json.loads(program.run(["weights", options.model, "--json", *(["--strict"] if options.strict else [])]).out)["weights"]
+    rows = json.loads(program.run(["weights", options.model, "--json", *(["--strict"] if options.strict else [])]).out)[
+        "weights"
+    ]
     model = _load(options.model)
     renames, refused = rename(model, rows)
     files = outputs.Inputs()
     files.add_model(options.model, "the model")
     folders = [os.path.realpath(os.path.dirname(path) or ".") for path in (options.model, output)]
     if external_files(options.model) and folders[0] != folders[1]:
-        raise OutputError(f"{output}: the weights are beside {options.model}, which a model in another folder cannot find\n"
-                          "  write the output beside the model")
+        raise OutputError(
+            f"{output}: the weights are beside {options.model}, which a model in another folder cannot find\n"
+            "  write the output beside the model"
+        )
     outputs.write(output, model.SerializeToString(), files, force=options.force)
     if options.json:
-        print(json.dumps({"file": options.model, "output": output, "refused": refused,
-                          "renamed": [{"from": old, "to": new} for old, new in renames.items()]}))
+        print(
+            json.dumps(
+                {
+                    "file": options.model,
+                    "output": output,
+                    "refused": refused,
+                    "renamed": [{"from": old, "to": new} for old, new in renames.items()],
+                }
+            )
+        )
         return 0
     print(printable(f"{options.model}: {len(renames)} of {len(rows)} initializers renamed"))
     for name, why in refused.items():
@@ -66,8 +87,10 @@ def _load(path: str) -> Any:
         raise InputError(f"{path}: not an ONNX model: {error}") from None
     for entry in model.metadata_props:
         if entry.key in (_RENAMED, _LAYOUT):
-            raise OutputError(f"{path}: {'was renamed before' if entry.key == _RENAMED else 'has padded lengths'}\n"
-                              f"  restore the original first: onnx-tag strip {path}")
+            raise OutputError(
+                f"{path}: {'was renamed before' if entry.key == _RENAMED else 'has padded lengths'}\n"
+                f"  restore the original first: onnx-tag strip {path}"
+            )
     return model
 
 
@@ -81,11 +104,25 @@ def rename(model: Any, rows: List[Dict[str, Any]]) -> "Tuple[Dict[str, str], Dic
     refused: Dict[str, str] = {}
     for row in rows:
         old = row["initializer"]
-        if not row["parameters"] or row["confidence"] == "low" or any(old.startswith(name) for name in row["parameters"]):
+        if (
+            not row["parameters"]
+            or row["confidence"] == "low"
+            or any(old.startswith(name) for name in row["parameters"])
+        ):
             continue
-        why = ("it is an output of the graph" if old in results else "graphs for training may mention it" if model.training_info
-               else "a node makes it, too" if old in made else "several values have its name" if defined[old] != 1
-               else "a quantization annotation mentions it" if old in annotated else "")
+        why = (
+            "it is an output of the graph"
+            if old in results
+            else "graphs for training may mention it"
+            if model.training_info
+            else "a node makes it, too"
+            if old in made
+            else "several values have its name"
+            if defined[old] != 1
+            else "a quantization annotation mentions it"
+            if old in annotated
+            else ""
+        )
         if why:
             refused[old] = why
             continue
@@ -123,7 +160,9 @@ def _names(model: Any) -> "Tuple[Counter[str], Set[str]]":
     defined: Counter[str] = collections.Counter()
     annotated: Set[str] = set()
     for graph in _graphs(model.graph):
-        names = {value.name for value in (*graph.input, *graph.initializer)} | {one.values.name for one in graph.sparse_initializer}
+        names = {value.name for value in (*graph.input, *graph.initializer)} | {
+            one.values.name for one in graph.sparse_initializer
+        }
         names |= {name for node in graph.node for name in node.output}
         defined.update(names)
         for annotation in graph.quantization_annotation:

@@ -100,7 +100,7 @@ class SemanticMapper:
     """`tag(onnx_model, sidecar_only=True)`; nothing is written beside the model.
 
         SemanticMapper(onnx_model, hierarchy_metadata)      # what trace_model_execution() returned, or a module map
-        SemanticMapper(model, onnx_model)                   # the live PyTorch model, whose modules are recorded; or None
+        SemanticMapper(model, onnx_model)                   # the live PyTorch model, which is recorded; or None
 
     `onnx_model` is a path or an onnx.ModelProto; its place tells the two forms apart. Options are those of `tag`.
     """
@@ -152,7 +152,7 @@ class SemanticMapper:
 
 
 def _as_modules(hierarchy: Mapping[str, Any]) -> Dict[str, Any]:
-    """A recording, or a module map: {"modules": {path: {"class_name": ...}}}, by any name of the map, or without one."""
+    """A recording, or a module map: {"modules": {path: {"class_name": ...}}}, under any name, or without one."""
     names = ("modules", "module_hierarchy", "hierarchy")
     for name in names:
         if isinstance(hierarchy.get(name), Mapping):

@@ -45,7 +45,7 @@ class _Memory:
     """
 
     def __init__(self, storage: Any) -> None:
-        self.reference = StorageWeakRef(storage)
+        self.reference = StorageWeakRef(storage)  # type: ignore[no-untyped-call]
         self.layouts: Dict[Layout, Tuple[int, int]] = {}
         self.writes = 0
         self.last_written = -1

@@ -1,4 +1,5 @@
 """rename-weights: initializers get the names of their parameters, and strip gives the old ones back."""
+
 from __future__ import annotations
 
 import json
@@ -17,13 +18,27 @@ from onnx_tag.__main__ import main  # noqa: E402
 
 def model(path: Path, result: str = "y") -> str:
     value = helper.make_tensor_value_info
-    nodes = [helper.make_node("MatMul", ["x", "onnx::MatMul_7"], ["h"], name="/fc/MatMul"),
-             helper.make_node("Add", ["fc.bias", "h"], ["y"], name="/fc/Add")]
-    tensors = [numpy_helper.from_array(np.ones((3, 2), np.float32), "onnx::MatMul_7"),
-               numpy_helper.from_array(np.ones(2, np.float32), "fc.bias")]
-    graph = helper.make_graph(nodes, "g", [value("x", 1, [1, 3])], [value(result, 1, [1, 2] if result == "y" else [3, 2])], tensors)
-    onnx.save(helper.make_model(graph, producer_name="pytorch", producer_version="2.5", ir_version=8,
-                                opset_imports=[helper.make_opsetid("", 17)]), path)
+    nodes = [
+        helper.make_node("MatMul", ["x", "onnx::MatMul_7"], ["h"], name="/fc/MatMul"),
+        helper.make_node("Add", ["fc.bias", "h"], ["y"], name="/fc/Add"),
+    ]
+    tensors = [
+        numpy_helper.from_array(np.ones((3, 2), np.float32), "onnx::MatMul_7"),
+        numpy_helper.from_array(np.ones(2, np.float32), "fc.bias"),
+    ]
+    graph = helper.make_graph(
+        nodes, "g", [value("x", 1, [1, 3])], [value(result, 1, [1, 2] if result == "y" else [3, 2])], tensors
+    )
+    onnx.save(
+        helper.make_model(
+            graph,
+            producer_name="pytorch",
+            producer_version="2.5",
+            ir_version=8,
+            opset_imports=[helper.make_opsetid("", 17)],
+        ),
+        path,
+    )
     return str(path)
 
 

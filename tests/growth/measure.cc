@@ -32,7 +32,6 @@ const std::vector<Command>& Commands() {
       {"query",
        {"query", "@a.tags.json", "layer>=0 or within=*M* or untagged"}},
       {"select", {"select", "@a.tagged.onnx", "op=Relu", "--for", "ort-quant"}},
-      {"extract", {"select", "@a.tagged.onnx", "op=Relu", "--for", "extract"}},
       {"layer_ann",
        {"select", "@a.tagged.onnx", "op=MatMul or op=Relu", "--for",
         "layer-ann"}},

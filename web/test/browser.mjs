@@ -45,7 +45,7 @@ try {
     const page = await openFile(bertPage);
     await page.getByRole("row", { name: /attention/ }).first().click();
     const title = await panelTitle(page);
-    assert.equal(title, "attention");
+    assert.equal(title, "encoder.layer.0.attention");
     assert.match(page.url(), /module=.*attention/);
     // The icicle's top cell is the root: a click there selects it in the tree.
     await page.locator("canvas").click({ position: { x: 40, y: 10 } });
